@@ -21,12 +21,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 from engine.activation.scorer import fit
+from engine.activation.scorer import texts as scorer_texts
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, fingerprint
-from engine.activation.scorer.texts import TopicTexts
+from engine.activation.scorer.texts import TopicTexts, nothing
 from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
@@ -37,7 +39,7 @@ from engine.workspace.initialise import initialise
 # the generation of input takes depends on what else the machine does.
 settings.register_profile(
     "same",
-    max_examples=25,
+    max_examples=15,
     derandomize=True,
     deadline=None,
     phases=set(Phase) - {Phase.explain},
@@ -51,6 +53,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw no constants from the program's source: they would change the examples of every test with each
+    change anywhere, and each worker parses all of it for seconds. `make explore` does draw them.
+    """
+    if not config.getoption("--hypothesis-profile"):
+        providers._get_local_constants = lambda: providers._local_constants
+
 
 # Recompiling the tests and the program in each of hundreds of processes would take minutes. The bytecode of
 # installed packages lies beside them, so ours does too: with a folder of its own, theirs is compiled again.
@@ -79,6 +90,7 @@ if sys.version_info < (3, 12, 2):
 
     ast.parse = _parse_alone
 
+TESTS = Path(__file__).parent
 SAMPLE_DAY = date(2026, 6, 12)
 
 GIT_IDENTITY = {
@@ -113,7 +125,7 @@ class _RememberingScorer(CalibratedScorer):
     def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
         if fit.fit is not _FIT:  # a test's own
             return super()._fit(topics, texts)
-        key = fingerprint(texts, self._vectors.version)
+        key = f"{fingerprint(texts, self._vectors.version)} {len(scorer_texts.nothing())}"
         if key not in _fits:
             _fits[key] = super()._fit(topics, texts)
         return _fits[key]
@@ -124,6 +136,24 @@ def _remembered_fits() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibrated, "CalibratedScorer", _RememberingScorer)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _small_fits() -> Iterator[None]:
+    """Fit topics against a tenth of the thousand messages that ask for nothing, in as little time.
+
+    A fit's fingerprint stays that of all of them, so that other processes load it from its file.
+    """
+    few = nothing()[::10]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scorer_texts, "nothing", lambda: few)
+        yield
+
+
+@pytest.fixture
+def whole_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit topics as the program does, for what depends on how likely they are."""
+    monkeypatch.setattr(scorer_texts, "nothing", nothing)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -191,6 +221,21 @@ def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
     return made
 
 
+def made_or_copied(
+    factory: pytest.TempPathFactory, name: str, folder: Path, make: Callable[[Path], object]
+) -> None:
+    """Fill a folder by ``make``, or by a copy of what that made for an earlier test of this process.
+
+    Unlike a fixture of a wider scope, ``make`` runs within the isolation of a test.
+    """
+    made = factory.getbasetemp() / f"made-{name}"
+    if made.exists():
+        shutil.copytree(made, folder, symlinks=True, dirs_exist_ok=True)
+    else:
+        make(folder)
+        shutil.copytree(folder, made, symlinks=True)
+
+
 @pytest.fixture(scope="session")
 def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(folder: Path) -> None:
@@ -199,7 +244,8 @@ def _pristine_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 patch.setenv(name, value)
             initialise(folder / "memory", sample=True, today=SAMPLE_DAY)
             # One pack instead of hundreds of files: it is copied for every test that changes something.
-            subprocess.run(["git", "repack", "-a", "-d", "-q"], cwd=folder / "memory", check=True)
+            for command in ("repack -a -d -q", "pack-refs --all"):
+                subprocess.run(["git", *command.split()], cwd=folder / "memory", check=True)
 
     return _made_once(tmp_path_factory, "pristine", make) / "memory"
 
@@ -247,7 +293,8 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
     def make(folder: Path) -> None:
         shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
-        with Engine.open(folder / "memory") as engine:
+        with pytest.MonkeyPatch.context() as patch, Engine.open(folder / "memory") as engine:
+            patch.setattr(scorer_texts, "nothing", nothing)  # the pictures show its probabilities
             engine.refresh_index()
             engine.trace("hello")
 
@@ -268,6 +315,12 @@ def sample(bare_sample: Path, _derived_files: list[Path]) -> Path:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than CPUs: some tests wait, but each worker collects all tests and builds its own sample."""
     return 1 + (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a folder together, in random order: not every worker then imports every library."""
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0])
 
 
 def pytest_collection_finish() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
+
 ROOT = Path(__file__).parent.parent
 MAX_LINES = 700
 TOP_LEVEL = {
@@ -28,7 +30,7 @@ def test_no_file_is_long() -> None:
     assert long == {}
 
 
-@pytest.mark.parametrize("package", TOP_LEVEL)
+@each_case("package", TOP_LEVEL)
 def test_no_stray_top_level_modules(package: str) -> None:
     assert {path.name for path in (ROOT / package).glob("*.py")} == TOP_LEVEL[package]
 

@@ -23,8 +23,8 @@ from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
 from engine.transcripts.typed import passages
 
-LENGTH = 30_000
-ALLOWED_S = 3
+LENGTH = 20_000
+ALLOWED_S = 1.5
 """Seconds of the processor for one text: what else the machine does is not measured."""
 RUNS = (
     " ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ", '"', "'", "`", "“", "«",

@@ -127,7 +127,7 @@ def test_an_unknown_zone_is_reported_and_the_machines_zone_used(name: str) -> No
     assert local_day(NIGHT, name) == date(2026, 6, 13)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "meant"),
     [("europe/berlin", "Europe/Berlin"), ("Europe/Berlln", "Europe/Berlin"), ("tokyo", "Asia/Tokyo")],
 )

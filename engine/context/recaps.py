@@ -32,6 +32,7 @@ from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.files import Files
 from engine.store.markdown import sections
+from engine.store.prose import SENTENCE_END, shortened
 
 if TYPE_CHECKING:
     from engine.context.request import CompileRequest
@@ -372,6 +373,5 @@ def _as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
 
 def _short(text: str, limit: int) -> str:
     """The first sentence of a text, or as many words as fit."""
-    first = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
-    short = first if len(first) >= limit // 3 else text
-    return short if len(short) <= limit else short[:limit].rpartition(" ")[0].rstrip(" ,;:") + "…"
+    first = SENTENCE_END.split(text, maxsplit=1)[0]
+    return shortened(first if len(first) >= limit // 3 else text, limit)

@@ -25,9 +25,9 @@ PLAIN = 0.5
 """Probability from which a sentence that says that it holds on is a rule."""
 TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
-AT_WORK = 0.8
-"""The same in an agent's session, where most sentences with such words are about what is being made, for one
-that does not begin with them."""
+AT_WORK = 0.6
+"""The same in an agent's session, where most sentences with such words are about what is being made: of one
+that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
@@ -117,8 +117,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "every": expression(
-        rf"^(?:please |and |also |so |but )*(?:every|each|all|any)\s+(?:\w+\s+){{0,3}}?{_WORK}\s+(?:\w+ )?"
-        r"(?:must|needs?|has to|have to|should|shall|gets?|goes?)\b",
+        r"^(?:please |and |also |so |but )*(?:every|each|any|all(?! .*\bshould\b))\s+(?:\w+\s+){0,3}?"
+        rf"{_WORK}\s+(?:\w+ )?(?:must|needs?|has to|have to|should|shall|gets?|goes?)\b",
         _I,
     ),
     "note": expression(
@@ -272,8 +272,8 @@ _POLITE = expression(
     _I,
 )
 _LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
-_EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless", "every"})
-"""The forms that say so in any conversation; the others also say what the work at hand has to look like."""
+_EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
+"""The forms that do not say what one file has to look like."""
 _AS_A_RULE = expression(
     r"\b(?:conventions?|polic(?:y|ies)|(?:our|my|house|general|team|project) (?:\w+ )?(?:rules?|standards?"
     r"|practices?|style|habit))(?: \w+){0,3} (?:is|are|says?)\b"
@@ -283,18 +283,32 @@ _AS_A_RULE = expression(
     _I,
 )
 """Calls it a rule, or a preference; such a sentence may speak of one file, too."""
-_LEADS = expression(
+_TO_THE_AGENT = expression(
     r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
     r"(?: on\w*| forward)?|going forward|moving forward|in (?:the )?future|henceforth|as of (?:now|today)"
     r"|ab jetzt|ab sofort|künftig|immer|nie(?:mals)?|désormais|dorénavant|toujours|a partir de ahora|siempre"
     r"|nunca|a partir de agora|sempre|d['’]ora in poi|mai|voortaan|altijd|nooit|впредь|всегда|никогда|zawsze"
-    r"|nigdy)\b"
+    r"|nigdy)\b|^(?:请|記住|记住|那么)?[，,]?(?:以后|以後|今后|从现在(?:起|开始)|從現在|往后)"
+    r"|^(?!(?:the|an?|this|that|it|there|users?|s?he|they|i|my|someone|if i|what|why|how|is|are|does)\b)(?:"
+    r"(?:\w+,? ){0,2}(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future|next time"
+    r"|every ?time|each time|at all times),? "
+    r"|.*?(?:[,;:.!—-] ?|\b(?:and|but|also|so|then|please|pls|to|just|or) )(?:please |pls |not )?"
+    r"(?:always|never) (?!mind|been|had|seen|was|is|got|looks|works?\b|be\b)(?!\w+(?<![s'])s\b(?<!less\b))\w)"
     r"|\b(?:unless|without) (?:(?:i|we) (?:\w+ly )?(?:tell|ask|say)"
     r"|you(?:['’]re| are) (?:\w+ly )?(?:told|asked)|(?:asking|checking with) (?:me|us)"
     r"|(?:my|our) (?:\w+ )?(?:ok|approval|permission|consent|confirmation))\b",
     _I,
 )
-"""Begins with the words that make it a rule, or leaves the decision to the person."""
+"""Begins a sentence, or an order in it, with the words that make it a rule, or leaves the decision to the
+person; "the banner should always be visible" does neither."""
+_ABOUT_THE_AGENT = expression(
+    r"\b(?:you|u)(?:['’]ll)? (?:must|should|shall|will|need to|have to|are to)(?:n['’]?t| not)? "
+    r"(?:always|never)\b|\b(?:want|like|need|ask|expect|tell) you to (?:always|never)\b"
+    r"|\b(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future)\W*$"
+    r"|\bwe (?:do not|don['’]?t)\b.*\bany ?more\W*$|^(?:\w+,? )?we (?:always|never) \w",
+    _I,
+)
+"""Likewise, but said of what is being made as well."""
 _NO_QUESTIONS = expression(
     r"\b(?:don['’]?t|do not|never|stop|not|no(?: need| more)?|needn['’]?t|without having|skip|disable)"
     r" (?:(?!without|unless|until|till|before|first|forget|skip)[\w'’]+ ){0,4}?"
@@ -470,18 +484,19 @@ def _said(sentence: str) -> tuple[str, int, float]:
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
     ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
-    lasts = bool(ways & _EXPRESS - {"every"}) or _AS_A_RULE.search(sentence) is not None
+    is_called_one = _AS_A_RULE.search(sentence) is not None
+    lasts = is_called_one or bool(ways & _EXPRESS)
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
     is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
+    may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
+    needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
     if ways:
-        is_express = lasts or is_elsewhere or "every" in ways
-        needed = math.inf if not is_express else PLAIN if _LEADS.search(sentence) else AT_WORK
         return "", 0 if is_question else len(ways), needed
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
     if is_elsewhere:
-        return "", 0, AT_WORK
+        return "", 0, needed
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 

@@ -1,4 +1,6 @@
-"""Phrases for days in German, French and Spanish, and looser English ones, as the phrases ``dates`` reads."""
+"""Phrases for days in German, French, Spanish, Chinese, Japanese and Korean, and looser English ones, as the
+phrases that ``dates`` reads; and those for past work in the last three, as ``past_work`` reads them.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +59,7 @@ def _any(table: dict[str, str]) -> str:
     return "|".join(sorted((word for words in table.values() for word in words.split("|")), key=len)[::-1])
 
 
+_WIDE = expression(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _NUMBER = rf"(\d{{1,3}}|{_any(_NUMBERS)})"
 _FORMS: tuple[tuple[str, str], ...] = (
     (r"(?:the )?day before yesterday|vorgestern|avant-hier|anteayer|antier", "2 days ago"),
@@ -79,15 +82,66 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (rf"({_any(_DAYS)}) dernier", "on {1}"),
 )
 _PATTERNS = tuple((expression(rf"(?<!\w)(?:{form})(?!\w)"), english) for form, english in _FORMS)
+_EAST_ASIAN: tuple[tuple[str, str], ...] = (
+    (r"前天|おととい|一昨日|그저께|엊그제", "2 days ago"),
+    (r"昨晚|昨夜|ゆうべ|어젯밤", "last night"),
+    (r"昨天|昨日|きのう|어제", "yesterday"),
+    (r"今天|今日|きょう|오늘", "today"),
+    (r"上(?:个|個)?(?:周|週|星期|礼拜|禮拜)|先週|지난 ?주", "last week"),
+    (r"(?:这|這)(?:个|個)?(?:周|週|星期|礼拜|禮拜)|本周|本週|今週|이번 ?주", "this week"),
+    (r"上(?:个|個)月|先月|지난 ?달", "last month"),
+    (r"(?:这|這)(?:个|個)月|本月|今月|이번 ?달", "this month"),
+    (r"去年|작년", "last year"),
+    (r"最近(?:几天|這幾天)?|この間|요즘|최근", "last 4 days"),
+    (r"(\d{1,3}) ?(?:天|日|일) ?(?:前|전)", r"\1 days ago"),
+    (r"(\d{1,3}) ?(?:个|個)?(?:周|週間?|星期|주일?) ?(?:前|전)", r"\1 weeks ago"),
+    (r"(?<!\d)(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日号號일]", r"on {month} \2"),
+    (
+        r"上一?(?:次|回)(?!线)|上(?:一)?(?:个|個)(?:会话|會話|对话|對話)|(?:之前|以前)的?(?:会话|會話|对话|對話)"
+        r"|前回|この前|前のセッション|지난 ?번|저번|(?:지난|이전) ?(?:세션|대화)",
+        "last session",
+    ),
+    (
+        r"(?:做|进行|進行|干|聊|说|說|讨论|討論|开发|開發|写|寫)?到(?:哪|那)(?:里|裡|儿|一步|步)?(?:了)?|停在哪(?:里|裡)?"
+        r"|どこ(?:まで|から)(?:やった|進んだ|話した|終わった|いった)?|어디까지(?: ?했)?",
+        "where did we leave off",
+    ),
+    (
+        r"(?:做|干|幹|完成|讨论|討論|聊|改|写|寫|决定|決定)(?:过|過|了)?了?(?:什么|什麼|哪些|啥)(?:工作|事情?|内容)?"
+        r"|何を(?:し|やっ|やり|作っ|決め|話し)|やったこと"
+        r"|(?:뭐|뭘|무엇을?|무슨 (?:일|작업)을?) ?했(?:는지|지|어|나|니)?",
+        "what did do",
+    ),
+    (r"继续|繼續|接着|接著|続き|続け|再開|계속|이어서?", "continue"),
+    (r"我们|我們|咱们|咱們|私たち|僕たち|우리", "we"),
+    (r"我|私|僕|俺|내가|나는", "i"),
+    (r"总结|總結|回顾|回顧|まとめ|요약|정리", "summary"),
+    (r"工作|任务|任務|作業|タスク|작업", "work"),
+    (r"还记得|還記得|记得|記得|覚えて|기억", "remember"),
+    (
+        r"[了吗嗎呢的是在啊吧请請把给給個个下]|一下|那个|那個|告诉|告訴|帮|幫|ました?か?|です?か?|っけ|ください|教えて"
+        r"|(?<=[ ])(?:した|[はをのがにでかてたらね])+|했(?:는지|지|어|나|니)?|(?:알려|말해) ?줘"
+        r"|(?<=[ ])(?:에서?|[은는을를가지어]|부터|까지)",
+        "",
+    ),
+)
+"""In scripts without spaces between words, or with endings on them; in this order."""
+_EAST_ASIAN_PATTERNS = tuple((expression(form), f" {english} ") for form, english in _EAST_ASIAN)
 
 
 def in_english(text: str) -> str:
     """A lower-case text with phrases for days in the form that ``dates`` reads."""
     for pattern, english in _PATTERNS:
         text = pattern.sub(partial(_put, english), text)
+    if _WIDE.search(text):
+        for pattern, english in _EAST_ASIAN_PATTERNS:
+            text = pattern.sub(partial(_put, english), text)
     return text
 
 
 def _put(english: str, match: re.Match[str]) -> str:
+    if "{month}" in english:
+        month = tuple(_MONTHS)[int(match[1]) - 1] if 1 <= int(match[1]) <= len(_MONTHS) else ""
+        english = english.replace("{month}", month)
     words = [_WORDS.get(group or "", group or "") for group in match.groups()]
     return match.expand(english).format("", *words) if "{" in english else match.expand(english)

@@ -23,6 +23,7 @@ from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
 from tests.activation.support import Topics, pattern, pipeline_of, pr_topic, topic, workspace_files
 from tests.activation.test_gate import Scripted, yes
+from tests.cases import each_case
 
 NOON = datetime(2026, 2, 16, 12, tzinfo=UTC)
 SPEC_MESSAGE = "Can you review the PR that just came in?"
@@ -81,7 +82,7 @@ def test_the_example_of_the_specification() -> None:
     ]
 
 
-@pytest.mark.parametrize(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
+@each_case(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
 def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
     async def asker(question: object, timeout: float) -> bool:
         return answer == "yes"
@@ -93,7 +94,7 @@ def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
     assert trace.funnel.asked == 1
 
 
-@pytest.mark.parametrize(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
+@each_case(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
 def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, verdict: str) -> None:
     trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
     (row,) = trace.rows
@@ -145,7 +146,7 @@ def test_similarity_nominates_without_a_match_unless_disabled() -> None:
     assert strict.active == () and strict.rows[0].rule == "no match"
 
 
-@pytest.mark.parametrize("text", ["", "   \n\t"])
+@each_case("text", ["", "   \n\t"])
 def test_an_empty_message_activates_nothing(text: str) -> None:
     trace = pipeline(*EVERYTHING, topic("any", "x", triggers=(pattern(".*"),))).process(text)
     assert trace.active == () and trace.why == "nothing active: the message is empty"

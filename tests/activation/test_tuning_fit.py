@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
-
 from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import Proposal, propose
@@ -169,7 +167,7 @@ def test_with_the_spec_preset_thresholds_for_matched_messages_are_fitted() -> No
     assert proposal.after is not None and proposal.after.noise_active == 0
 
 
-@pytest.mark.parametrize(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
+@each_case(("gate", "warned"), [(0.6, False), (0.99, True), (1.0, True), (None, False)])
 def test_thresholds_that_switch_a_topic_off_cause_a_caution(gate: float | None, warned: bool) -> None:
     today = figures(table_of([]), "t")
     found = Proposal("t", Thresholds(0.1, 0.5), Thresholds(gate, 1.0), "", today, None, None)

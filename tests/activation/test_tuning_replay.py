@@ -65,7 +65,7 @@ def log(seed: int) -> list[Decision]:
             hits=chance.choice(((), ("pattern",), ("url", "webhook"), ())),
             direction=chance.choice(("input", "input", "output")),
         )
-        for number in range(160)
+        for number in range(60)
     ]
 
 
@@ -221,7 +221,7 @@ def test_plotted_messages_are_those_decided_by_thresholds() -> None:
     assert histogram(table_of([], (known,)), "t", 3).useful == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("activation", "said"),
     [
         ("auto", "a trigger alone activated it 1 time; with activation: gated, labels would count"),

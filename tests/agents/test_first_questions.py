@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from engine.engine import Engine
 from engine.workspace.initialise import initialise
 from tests.agents.agent import Agent
 from tests.cases import each_case
+from tests.conftest import made_or_copied
 from tests.transcripts.logs import ClaudeCode, dump
 
 WEDNESDAY = datetime(2026, 2, 18, 9, tzinfo=UTC)
@@ -34,23 +34,22 @@ TABLES, RETRY, CRANE, ALARMS = (closing for *_, closing in WORK)
 
 
 @pytest.fixture
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engine, Hooks]]:
+def memory(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Hooks]]:
     """A memory with four sessions, the last one of yesterday."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
+    made_or_copied(tmp_path_factory, "four-sessions", tmp_path / "memory", four_sessions)
+    with Engine.open(tmp_path / "memory", clock=lambda: WEDNESDAY) as engine:
+        yield engine, Hooks(engine)
+
+
+def four_sessions(root: Path) -> None:
     now = [WEDNESDAY]
-    initialise(tmp_path / "memory")
-    with Engine.open(tmp_path / "memory", clock=lambda: now[0]) as engine:
-        hooks = Hooks(engine)
+    initialise(root)
+    with Engine.open(root, clock=lambda: now[0]) as engine:
         for number, (days, project, request, closing) in enumerate(WORK, 1):
             now[0] = WEDNESDAY - timedelta(days=days)
-            agent = agent_of(hooks, tmp_path, number, project)
+            agent = agent_of(Hooks(engine), root.parent, number, project)
             write_log(agent, now[0] + timedelta(minutes=number), request, closing)
             agent.end()
-        now[0] = WEDNESDAY
-        yield engine, hooks
-    monkeypatch.undo()
-    time.tzset()
 
 
 def agent_of(hooks: Hooks, folder: Path, number: int, project: str = "tidemark") -> Agent:

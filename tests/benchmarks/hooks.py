@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.agents.listener import Listener
 from engine.engine import Engine
+from engine.transcripts.places import session_files
 from tests.benchmarks.inputs import Words, topics, write_transcripts
 from tests.benchmarks.rows import Row
 from tests.benchmarks.setting import Setting
@@ -36,6 +37,7 @@ def run(setting: Setting) -> Iterator[Row]:
         with Engine.open(root) as engine:
             engine.configuration.change("hooks.linger_minutes", "0")
             # Index and fit first, as in real use: hooks leave both to another process.
+            engine.projects.note(session_files(engine.workspace))  # as an import does
             engine.index.refresh()
             engine.pipeline.process("Can you review the PR?", record=False)
         alone, bare = alternate(

@@ -110,7 +110,8 @@ def write_transcripts(words: Words, root: Path, count: int, characters: int = 60
         session = f"ses_{number:06}"
         path = f"raw/conversations/{at:%Y/%m/%d/%H%M}-{session}-{words.content(1)[0]}.md"
         turns = tuple(_turns(words, at, characters))
-        header: dict[str, object] = {"session_id": session, "started": f"{at:%Y-%m-%dT%H:%M:%SZ}", "tags": []}
+        started = f"{at:%Y-%m-%dT%H:%M:%SZ}"
+        header: dict[str, object] = {"session_id": session, "started": started, "cwd": "/src/app", "tags": []}
         transcript = Transcript(path, session, "", "", " ".join(words.content(4)).capitalize(), header, turns)
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -369,7 +369,7 @@ def test_a_turn_of_many_chunks_is_returned_once() -> None:
     assert retrieval.make(DOCS)("gardens fences paragraph", 50).count("doc/1") == 1
 
 
-@pytest.mark.parametrize("make", [retrieval.make_fts5, retrieval.make_spec])
+@each_case("make", [retrieval.make_fts5, retrieval.make_spec])
 def test_the_other_search_adapters_find_turns(make: Callable[[list[Doc]], retrieval.Search]) -> None:
     assert make(DOCS)("telescope", 10)[0] == "doc/2"
 

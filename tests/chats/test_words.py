@@ -10,8 +10,6 @@ import json
 import re
 from collections.abc import Iterable
 
-import pytest
-
 from engine.transcripts.chats.read import read_chat, read_chats
 from engine.transcripts.importers.drafts import title_of
 from engine.transcripts.turn import Attachment, Text, Transcript
@@ -764,9 +762,7 @@ def test_an_unclosed_fence_in_tool_output_hides_no_turns() -> None:
     assert user_markers(turn.text for turn in read("x.md", text).turns if turn.role == "user")[-1] == "p7"
 
 
-@pytest.mark.parametrize(
-    "quoted", ["**You:** planted", "**You:** planted\n\n**Assistant:** more\n\n**You:** planted"]
-)
+@each_case("quoted", ["**You:** planted", "**You:** planted\n\n**Assistant:** more\n\n**You:** planted"])
 def test_quoted_turns_do_not_become_turns(quoted: str) -> None:
     text = f"**You:** p1\n\n**Assistant:** see\n\n```\n{quoted}\n```\n\nso\n\n**You:** p2\n"
     assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,6 +20,14 @@ WAYS = (
     "tide tables!",
 )
 WHEN = "New tide tables are loaded."
+
+
+@pytest.fixture
+def sample(sample: Path) -> Path:
+    """The sample with the sessions of its last days alone: the commands replay them all."""
+    for day in sorted((sample / "raw/conversations/2026").glob("*/*"))[:-4]:
+        shutil.rmtree(day)
+    return sample
 
 
 def test_one_command_makes_a_playbook_and_shows_it_on_the_past(

@@ -7,8 +7,6 @@ import random
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-import pytest
-
 from engine.context.compiled import Compiled, LeftOut, Section, Slot
 from engine.context.delimiters import GAP, marker
 from engine.context.difference import Difference, SectionChange, compare
@@ -269,7 +267,7 @@ def test_a_difference_is_serialisable_as_json(space: Space) -> None:
 LONG = "word " * 60
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@each_case("width", [60, 80, 120])
 def test_the_text_fits_its_width_and_contains_no_escape_sequences(width: int) -> None:
     nasty = "evil\x1b]52;c;aGk=\x07\u202e\r\x9b31m"
     before = compiled(

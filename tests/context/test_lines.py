@@ -9,6 +9,7 @@ import pytest
 from engine.context.lines import READ_LIMIT, line_numbers, source_lines
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 from tests.context.conftest import Space
 
 HEADER = "---\ntitle: Soul\n---\n\n"
@@ -37,7 +38,7 @@ def test_line_numbers_only_increase() -> None:
     assert line_numbers("b\na", "a\nb\n") == (2, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("shown", "line"),
     [
         ("<\\!-- a comment", "<!-- a comment"),

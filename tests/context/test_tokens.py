@@ -81,7 +81,7 @@ def test_fit_ends_at_a_word_when_there_are_no_sentences() -> None:
     assert 15 <= tokens.count(kept) <= 20
 
 
-@pytest.mark.parametrize("text", ["word", "x" * 5000, "一" * 3000])
+@each_case("text", ["word", "x" * 5000, "一" * 3000])
 def test_fit_is_empty_when_nothing_fits(text: str) -> None:
     assert tokens.fit(text, 0) == ""
     assert tokens.fit(text, -5) == ""

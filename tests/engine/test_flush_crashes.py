@@ -19,7 +19,7 @@ POINTS = {
     "append:open", "append:write", "append:fsync", "create:link", "remove:unlink", "remove:folder-fsync",
 }  # fmt: skip
 SWEEPS = [
-    pytest.param(60, ("replace:rename", "append:fsync", "create:link", "remove:unlink"), id="some"),
+    pytest.param(400, ("append:fsync", "remove:unlink"), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
 """Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""

@@ -22,7 +22,7 @@ ALL_POINTS = (
     "commit:reference",
 )  # fmt: skip
 SWEEPS = [
-    pytest.param(400, ("move:rename", "commit:reference"), id="some"),
+    pytest.param(400, ("move:rename",), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
 """Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""

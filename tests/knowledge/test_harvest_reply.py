@@ -112,7 +112,7 @@ def test_harmless_deviations_are_corrected(text: str) -> None:
     assert read_reply(text).items == GOOD
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("row", "wanted"),
     [
         (

@@ -17,6 +17,7 @@ from engine.knowledge.scope import in_scope
 from engine.knowledge.whereabouts import MAX_CONTENTS
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 
 ORIGIN = Origin("2026-06-12-talk", "2026-06-12")
 BODY = "".join(f"line {number} of the file\n" for number in range(20))
@@ -245,7 +246,7 @@ def test_without_a_header_the_title_identifies_the_file(
     assert moved is not None and bound_path(files.read("knowledge/files/x.md"))[0] == "tidemark/ingest/p.py"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@each_case("newline", ["\n", "\r\n"])
 def test_rebinding_changes_nothing_else(newline: str) -> None:
     old = newline.join(
         ["\ufeff---", "path: a.py # why", "x: 1", "---", "", "# a.py", "", "- a.py is", ""]

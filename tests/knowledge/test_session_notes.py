@@ -25,6 +25,7 @@ from engine.knowledge.session_notes import (
 )
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 
 DAY = "2026-06-12"
 
@@ -61,13 +62,13 @@ def test_a_note_has_its_date_and_source() -> None:
     )
 
 
-@pytest.mark.parametrize("to", ["journal", "memory", "project:tidemark"])
+@each_case("to", ["journal", "memory", "project:tidemark"])
 def test_a_note_is_recovered_from_its_path_and_line(to: str) -> None:
     assert place_of(path_of(to, DAY)) == to
     assert text_of(note(to, "So: it is (session or not).").line) == "So: it is (session or not)."
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         "",

@@ -12,7 +12,7 @@ from tests.knowledge.test_harvest_crashes import ALL_POINTS
 POINTS = {point for point in ALL_POINTS if not point.startswith("move:")}
 """An extraction moves no files."""
 SWEEPS = [
-    pytest.param(400, ("replace:rename", "commit:reference"), id="some"),
+    pytest.param(400, ("replace:rename",), id="some"),
     pytest.param(1, (), marks=pytest.mark.thorough, id="all"),
 ]
 """Disturbs every ``step``-th hit of these fault points; an empty tuple means all points."""

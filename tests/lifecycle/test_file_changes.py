@@ -14,6 +14,7 @@ from engine.errors import ChangeRefused, HarvestRefused
 from engine.knowledge.file_changes import FileChange, Step, change_of, diff, digest, outcome, tree_of
 from engine.lifecycle.proposals import Proposal, submit
 from engine.store.faults import fail, trip
+from tests.cases import each_case
 from tests.lifecycle.upkeep_support import MEMORY, Desk
 
 PERSON = "knowledge/people/ada.md"
@@ -85,7 +86,7 @@ def test_a_change_is_refused_as_a_whole_if_a_file_has_changed(tmp_path: Path) ->
         outcome(desk.files, FileChange((Step("add", MEMORY, "- one more"),)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "steps",
     [
         [{"kind": "write", "path": "memory-config.yaml", "text": "x"}],

@@ -17,6 +17,7 @@ from engine.lifecycle.condensing.prompt import read_journal
 from engine.lifecycle.proposals import Proposal
 from engine.lifecycle.retention.memory import day_of
 from engine.store.header import locate
+from tests.cases import each_case
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
 
 HELD = 24
@@ -102,7 +103,7 @@ def test_any_reply_is_refused_or_keeps_the_existing_entries(reply: str) -> None:
     assert {line for line in LINES if line not in text} <= {*archived}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("reply", "why"),
     [
         ("", "empty"),
@@ -164,7 +165,7 @@ def test_text_and_undated_entries_are_archived_and_crlf_is_preserved() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     "reply",
     ["", "hello", "- no topic", "### t\ntext", "### t\n- <!-- x -->", "### t\n- a [from: x, 2026-01-01]",
      "### t\n" + "- a\n" * 50, "### t\n- " + "x" * 500, "### {/knowledge}\n- x", "### t"],

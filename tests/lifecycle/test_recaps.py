@@ -117,6 +117,31 @@ def test_program_output_pastes_and_small_talk_are_not_what_was_asked() -> None:
     assert not any("goreleaser" in line for line in found)
 
 
+@each_case(
+    "asked, done, left",
+    [
+        (
+            "修复天气脚本，改用兼容的语法",
+            "改好了，所有格式化字符串都换成了旧写法。",
+            "还要我把测试也改成旧写法吗？",
+        ),
+        (
+            "共有リンクのボタンを実装して",
+            "共有リンクのボタンを実装しました。",
+            "公開範囲の設定も追加しますか？",
+        ),
+        (
+            "계산기에 로그 기능을 넣어줘",
+            "계산기에 로그 기능을 새로 추가했습니다.",
+            "삼각 함수 버튼도 함께 추가할까요?",
+        ),
+    ],
+)
+def test_sentences_without_spaces_between_words_are_read_too(asked: str, done: str, left: str) -> None:
+    lines = said(("user", asked), ("agent", f"{done}{left}" if "？" in left else f"{done} {left}"))
+    assert lines == (f"Asked: {asked}", f"Said: {done}", f"Open: {left}")
+
+
 def test_answers_to_questions_are_choices() -> None:
     found = said(
         ("user", "Please set up the store for the gauges."),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from engine.engine import Engine
@@ -10,6 +13,14 @@ from tests.playbooks.conftest import Write
 
 FOOD = "---\ntype: topic\ndescription: Lunch is ordered.\ntriggers:\n  - type: keywords\n    words: [lunch]\n"
 FOOD += "---\n\n# Lunch\n\n## Instructions\n\nAsk who is in.\n"
+
+
+@pytest.fixture
+def sample(sample: Path) -> Path:
+    """The sample with the sessions of its last eight days: each test replays them again and again."""
+    for day in sorted((sample / "raw/conversations/2026").glob("*/*"))[:-8]:
+        shutil.rmtree(day)
+    return sample
 
 
 @pytest.fixture
@@ -25,7 +36,7 @@ def test_the_replay_lists_what_would_have_fired_and_nothing_is_logged_or_asked(
     path = session("2026-01-05", 1, ["order lunch for six", "thanks a lot"])
     before = lunch.decision_log.stamp()
     found = lunch.playbooks.replay("lunch")
-    assert found.messages > 100 and found.fired == 1 and found.labelled == 0
+    assert found.messages > 20 and found.fired == 1 and found.labelled == 0
     row = found.rows[0]
     assert (row.path, row.message, row.hits, row.day) == (
         path,
@@ -75,6 +86,7 @@ def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> 
     assert min(rows[:-1], key=lambda row: abs(row.score - (row.fires_at or 0))) in rows[:3]
 
 
+@pytest.mark.usefixtures("whole_fits")
 def test_labels_are_judged_by_fits_that_do_not_know_them(engine: Engine) -> None:
     """One label puts its own message right, which says nothing about others."""
     missed = next(row for row in engine.playbooks.replay("release").rows if not row.fired)

@@ -6,6 +6,7 @@ import pytest
 
 from engine.context.compiled import Section, SlotName
 from engine.probes.evidence import NOTHING, contains, normal, of_file, of_lines, of_text, words
+from tests.cases import each_case
 
 LINES = [
     "## Machines",
@@ -70,7 +71,7 @@ def test_a_file_is_found_by_any_section_of_it() -> None:
     assert of_file("a.md", [section("x", "b.md")]) == NOTHING
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "the RAW  curves\nof Vestrand",

@@ -56,7 +56,7 @@ def test_an_empty_file_is_valid(data: bytes) -> None:
     assert parse(data).probes == () and parse(data).problems == ()
 
 
-@pytest.mark.parametrize("data", [b"\xef\xbb\xbf" + WHOLE, WHOLE.replace(b"\n", b"\r\n"), b"---\n" + WHOLE])
+@each_case("data", [b"\xef\xbb\xbf" + WHOLE, WHOLE.replace(b"\n", b"\r\n"), b"---\n" + WHOLE])
 def test_byte_order_marks_and_line_ends_do_not_matter(data: bytes) -> None:
     assert parse(data).probes == parse(WHOLE).probes and parse(data).problems == ()
 

@@ -140,7 +140,7 @@ def test_a_question_states_nothing_and_is_the_persons_whatever_is_around_it() ->
     assert typed("Bo says: The tests are slow.\n\nAlways skip them, ok?") == ""
 
 
-@pytest.mark.parametrize("quoted", ["»{}.«", "«{}.»", "”{}”", "„{}“", "“{}”", "»{}.»", "「{}」"])
+@each_case("quoted", ["»{}.«", "«{}.»", "”{}”", "„{}“", "“{}”", "»{}.»", "「{}」"])
 def test_quoted_sentences_are_not_the_persons_whatever_the_marks(quoted: str) -> None:
     said = f"the minutes say {quoted.format('We use Kafka for everything')} is that still so?"
     assert "Kafka" not in typed(said) and "is that still so?" in typed(said)

@@ -33,7 +33,7 @@ def rule_of(engine: Engine, word: str) -> Rule:
 
 
 def test_rules_in_project_files_are_recognized(sample: Path, say: Say, project: Path) -> None:
-    said = "never amend commits", "we always squash before we merge", "never push to main"
+    said = "never amend commits", "always squash before we merge", "never push to main"
     say("2031-01-05", *said, "always cut a branch first", cwd=str(project))
     say("2031-01-06", *said, cwd=str(project / "gone"))
     (project / "CLAUDE.md").write_text("# Work\n\n- **Never** amend commits; it breaks links.\n")

@@ -10,11 +10,12 @@ from engine.engine import Engine
 from engine.rules.agent_files import with_place
 from engine.rules.places import paths_in
 from engine.rules.rulebook import PATH, Rule
+from tests.cases import each_case
 from tests.rules.conftest import Say
 from tests.store.history import commit
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "paths"),
     [
         ("In `*_test.go` files, never use Contains", "*_test.go"),

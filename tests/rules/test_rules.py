@@ -218,7 +218,7 @@ def test_a_rule_for_certain_files_is_added_when_they_are_mentioned_or_used(sampl
 
 
 def test_rules_for_a_tool_need_its_use_and_rules_for_an_agent_go_only_to_it(sample: Path, say: Say) -> None:
-    say("2031-07-05", "never pass --force", "never answer in German")
+    say("2031-07-05", "never use --force when you push", "never answer in German")
     path = say("2031-07-06", "push it")
     path.write_text(path.read_text() + "\n## 10:05 — agent\n\n> [tool:Bash] git push → ok\n")
     with Engine.open(sample) as engine:
@@ -228,8 +228,8 @@ def test_rules_for_a_tool_need_its_use_and_rules_for_an_agent_go_only_to_it(samp
         engine.rules.narrow(forced.id, tool="bash")
         assert engine.rules.narrow(german.id, agent="codex").rules[0].where == "gauges codex"
         assert "agent=codex" in (sample / PATH).read_text() and "tool=bash" in (sample / PATH).read_text()
-        assert "never pass --force" in engine.compile("go on", session_id="ses_00000002").text
-        assert "never pass --force" not in engine.compile("go on").text
+        assert "never use --force" in engine.compile("go on", session_id="ses_00000002").text
+        assert "never use --force" not in engine.compile("go on").text
         for agent, is_told in (("codex", True), ("claude-code", False), ("", True)):
             told = engine.prompts.compile("", None, budget=2000, part="standing", agent=agent).text
             assert ("answer in German" in told) == is_told, agent

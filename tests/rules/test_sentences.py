@@ -11,6 +11,7 @@ import pytest
 from engine.rules.judge import DATA, KINDS, gives_leave, judged
 from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
+from tests.cases import each_case
 
 RULES = """
 以后回答都用中文
@@ -127,12 +128,12 @@ def test_nearly_all_sentences_are_judged_right() -> None:
     assert len(wrong) <= 2, wrong
 
 
-@pytest.mark.parametrize("text", ONE_OFF)
+@each_case("text", ONE_OFF)
 def test_what_is_limited_in_time_or_asked_is_never_plainly_a_rule(text: str) -> None:
     assert plain(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Every test fails with a timeout.",
@@ -145,7 +146,7 @@ def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
     assert plain(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42), ("elsewhere", 8, 72)]
 )
 def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
@@ -198,7 +199,7 @@ no auto commit unless I tell you to
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])
+@each_case(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])
 def test_what_gives_leave_is_told_from_what_takes_it(sentences: list[str], is_leave: bool) -> None:
     assert [text for text in sentences if gives_leave(text) != is_leave] == []
 
@@ -221,7 +222,7 @@ def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
     assert plain("I want to refactor all your scripts.") == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "Every time CI breaks, stop and tell me.",
@@ -233,7 +234,7 @@ def test_what_to_do_about_a_failure_may_be_a_rule(text: str) -> None:
     assert plain(text) == [text.rstrip(".")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "rules"),
     [
         (
@@ -281,7 +282,7 @@ def test_no_sentence_holds_control_characters() -> None:
     assert found and all(part.isprintable() for part, _ in found)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("new", "old"),
     [
         ("from now on use spaces", "always use tabs"),
@@ -305,7 +306,7 @@ def test_a_later_rule_with_another_choice_replaces_the_former(new: str, old: str
     assert relation(new, old) == "replaces"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("new", "old"),
     [
         ("you no longer need to update the changelog", "always update the changelog"),
@@ -317,7 +318,7 @@ def test_a_rule_is_ended_by_saying_that_it_is_not_needed(new: str, old: str) -> 
     assert relation(new, old) == "ends"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("new", "old"),
     [
         ("never push to main", "always run the tests"),
@@ -340,7 +341,7 @@ def test_different_wishes_both_hold(new: str, old: str) -> None:
     assert relation(new, old) == relation(old, new) == "different"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("new", "old"),
     [
         ("never ever amend commits", "please never amend commits"),

@@ -11,10 +11,11 @@ from engine.engine import Engine
 from engine.errors import ChangeRefused
 from engine.rules.watch import what_breaks
 from engine.topics.patterncheck import pattern_findings
+from tests.cases import each_case
 from tests.rules.conftest import Say
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "broken", "kept"),
     [
         ("please don't amend commits", "git -C x commit -q --amend", "git commit -m 'amend the plan'"),
@@ -40,7 +41,7 @@ def test_only_violations_of_a_rule_are_detected(rule: str, broken: str, kept: st
     assert not pattern_findings(pattern, probe=True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "rule",
     [
         "keep replies short",

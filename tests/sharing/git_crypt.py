@@ -19,7 +19,8 @@ def git(*words):
 
     return subprocess.run(["git", *words], capture_output=True, check=True).stdout.decode().strip()
 
-folder = os.path.join(git("rev-parse", "--git-dir"), "git-crypt", "keys")
+top = ".git" if os.path.isdir(".git") else git("rev-parse", "--git-dir")
+folder = os.path.join(top, "git-crypt", "keys")
 place = os.path.join(folder, "default")
 
 def key():

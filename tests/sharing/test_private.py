@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from engine.store.crypt import LOCKED, is_encrypted, own_filters
 from engine.store.documents import parse
 from engine.workspace.sharing_state import sharing_findings
 from tests.cases import each_case
-from tests.sync.machines import Machine, git
+from tests.sync.machines import Machine, copied, git
 
 PATH = "knowledge/private/money.md"
 TEXT = "# Salary\n\nThe zeppelin budget is 4711.\n"
@@ -38,12 +39,24 @@ def is_in_plain_text(machine: Machine, text: str) -> bool:
 
 
 @pytest.fixture
-def private(machines: Machines, git_crypt: Path) -> Machine:
-    """A machine with a private file, committed encrypted."""
-    desk, _, _ = machines
-    desk.write(PATH, TEXT)
-    desk.engine.private.setup()
-    return desk
+def both(
+    _pristine: Path, _start: Path, git_crypt: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
+    """Two machines, of which the desk has a private file, committed encrypted."""
+    made = tmp_path_factory.getbasetemp() / "private"
+    if not made.exists():
+        desk, _, _ = copied(_start, made)
+        desk.write(PATH, TEXT)
+        desk.engine.private.setup()
+    place = _pristine / "own"
+    yield copied(made, place)
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def private(both: Machines) -> Machine:
+    """The desk."""
+    return both[0]
 
 
 def test_setup_encrypts_and_lists_files_committed_in_plain_text(machines: Machines, git_crypt: Path) -> None:
@@ -151,8 +164,8 @@ def test_git_crypt_is_not_run_in_an_untrusted_workspace(
     assert not canary.exists()
 
 
-def test_a_clone_without_the_key_reports_locked_files(private: Machine, machines: Machines) -> None:
-    _, laptop, _ = machines
+def test_a_clone_without_the_key_reports_locked_files(both: Machines) -> None:
+    private, laptop, _ = both
     private.sync()
     laptop.sync()
     assert is_encrypted((laptop.root / PATH).read_bytes()) and laptop.status() == ""
@@ -168,8 +181,8 @@ def test_a_clone_without_the_key_reports_locked_files(private: Machine, machines
     assert [each.text for each in found] == ["private files: 1 private file is encrypted and locked"]
 
 
-def test_private_files_are_synced_between_machines(private: Machine, machines: Machines) -> None:
-    _, laptop, _ = machines
+def test_private_files_are_synced_between_machines(both: Machines) -> None:
+    private, laptop, _ = both
     key = str(private.root.parent / "key")
     subprocess.run(["git-crypt", "export-key", key], cwd=private.root, check=True, capture_output=True)
     private.sync()
@@ -182,8 +195,8 @@ def test_private_files_are_synced_between_machines(private: Machine, machines: M
         laptop.add(PATH, "From the laptop.\n")
         private.sync()
         assert not laptop.sync().conflicts
-        both = TEXT.replace("Salary", "Salaries") + "From the laptop.\n"
-        assert laptop.text(PATH) == both and is_encrypted(committed_bytes(laptop)) and laptop.status() == ""
+        merged = TEXT.replace("Salary", "Salaries") + "From the laptop.\n"
+        assert laptop.text(PATH) == merged and is_encrypted(committed_bytes(laptop)) and laptop.status() == ""
         assert not is_in_plain_text(laptop, "From the laptop")
 
 

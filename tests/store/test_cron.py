@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -100,6 +99,6 @@ def test_an_expression_has_a_problem_or_a_description(expression: str, wrong: st
     assert (cron.following(expression, now) is None) == bool(wrong)
 
 
-@pytest.mark.parametrize("zone", ["", "Europe/Brussels"])
+@each_case("zone", ["", "Europe/Brussels"])
 def test_there_is_no_due_time_after_the_year_9999(zone: str) -> None:
     assert cron.following("0 0 1 1 *", datetime(9999, 6, 1, tzinfo=UTC), zone) is None

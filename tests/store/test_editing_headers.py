@@ -359,7 +359,7 @@ def test_a_yaml_file_is_edited_like_a_header(
         assert documents.edit_yaml(data, changes, "a.yaml", max_bytes=1_000) == result
 
 
-@pytest.mark.parametrize("style", ["|", "|+", ">"])
+@each_case("style", ["|", "|+", ">"])
 def test_a_text_that_its_line_endings_would_change_is_left_alone(style: str) -> None:
     with pytest.raises(DocumentError, match=r"a\.yaml: its last line has no line end; add a newline"):
         documents.edit_yaml(f"a: {style}\n  text".encode(), {"b": 2}, "a.yaml", max_bytes=1_000)

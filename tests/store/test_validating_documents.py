@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from engine.errors import Problem
 from engine.store import documents
 from engine.store.schema import validate
@@ -37,7 +35,7 @@ def test_the_formats_of_the_specification_are_valid(path: str, header: str) -> N
     assert problems_of(path, f"---\n{header}\n---\n\n# Body\n") == ()
 
 
-@pytest.mark.parametrize("path", ["knowledge/facts.md", "knowledge/journal/2026-02-16.md", "README.md"])
+@each_case("path", ["knowledge/facts.md", "knowledge/journal/2026-02-16.md", "README.md"])
 def test_a_header_is_optional(path: str) -> None:
     assert problems_of(path, "# Facts\n") == ()
 
@@ -104,7 +102,7 @@ def test_core_memory_is_limited_in_lines(lines: int, severities: list[str]) -> N
         assert [problem.severity for problem in found] == severities
 
 
-@pytest.mark.parametrize(("size", "severities"), [(25 * 1024, []), (25 * 1024 + 1, ["error"])])
+@each_case(("size", "severities"), [(25 * 1024, []), (25 * 1024 + 1, ["error"])])
 def test_core_memory_is_limited_in_bytes(size: int, severities: list[str]) -> None:
     found = problems_of("knowledge/memory/MEMORY.md", "é" * (size // 2) + "x" * (size % 2))
     assert [problem.severity for problem in found] == severities

@@ -10,6 +10,7 @@ from engine.rules.rulebook import NEW, PATH, Rule, Rulebook, bytes_of, rule_id, 
 from engine.sync import rules
 from engine.sync.contents import kind_of
 from engine.sync.model import Side
+from tests.cases import each_case
 
 TEXT = "please open a draft PR first"
 RULE = Rule(rule_id(TEXT), TEXT, "waiting", told=2, last="2026-06-01")
@@ -83,13 +84,13 @@ def test_a_decision_wins_over_what_the_program_did(decision: str, act: str) -> N
         assert (found.told, found.last) == (counted.told, counted.last)
 
 
-@pytest.mark.parametrize("act", BY_PROGRAM)
+@each_case("act", BY_PROGRAM)
 def test_a_deleted_rule_stays_deleted_whatever_the_program_did(act: str) -> None:
     assert rule(both(DELETED, BY_PROGRAM[act])) is None
     assert rule(both(BY_PROGRAM[act], DELETED)) is None
 
 
-@pytest.mark.parametrize("decision", DECISIONS)
+@each_case("decision", DECISIONS)
 def test_a_rule_deleted_on_one_side_and_decided_about_on_the_other_stays_as_decided(decision: str) -> None:
     for ours, theirs in ((DELETED, DECISIONS[decision]), (DECISIONS[decision], DELETED)):
         assert rule(both(ours, theirs)) == rule(DECISIONS[decision])

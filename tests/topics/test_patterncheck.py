@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,7 +113,7 @@ def test_a_pattern_that_is_slow_but_not_exponential_is_found_by_probing() -> Non
     assert finding.severity == "warning"
 
 
-@pytest.mark.parametrize("schedule", ["0 8 * * *", "*/15 9-17 * * MON-FRI", "0 0 29 2 *"])
+@each_case("schedule", ["0 8 * * *", "*/15 9-17 * * MON-FRI", "0 0 29 2 *"])
 def test_a_schedule_of_five_fields_is_valid(schedule: str) -> None:
     assert schedule_finding(schedule) is None
 

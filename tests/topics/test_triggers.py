@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine.errors import Problem
 from engine.store import documents
 from engine.topics.loader import load_topic
@@ -93,7 +91,7 @@ def test_an_invalid_trigger_is_dropped_with_line_and_hint(written: str, what: st
     assert hint in problems[0].hint
 
 
-@pytest.mark.parametrize("written", ["{type: url, hosts: [[a]]}", "{type: code, languages: {a: b}}"])
+@each_case("written", ["{type: url, hosts: [[a]]}", "{type: code, languages: {a: b}}"])
 def test_an_invalid_list_never_widens_a_trigger_to_everything(written: str) -> None:
     triggers, problems = load(written)
     assert triggers == ()
@@ -147,7 +145,7 @@ def test_triggers_given_as_text_are_reported_and_the_topic_is_kept() -> None:
     assert problems[0].what == "triggers must be a list, not 'email'"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "line"),
     [
         ("type: pattern\n    match: “deploy”", 6),
@@ -164,6 +162,6 @@ def test_typographic_quotes_are_reported_with_line_and_cure(written: str, line: 
     assert "is in typographic quotes" in problem.what and problem.hint == "use straight quotes: 'deploy'"
 
 
-@pytest.mark.parametrize("match", ["“[^”]+”", "„.*“", "it’s", "'don’t, can’t'", "say “deploy” now"])
+@each_case("match", ["“[^”]+”", "„.*“", "it’s", "'don’t, can’t'", "say “deploy” now"])
 def test_texts_that_are_about_quotes_are_not_reported(match: str) -> None:
     assert load(f"type: pattern\n    match: {match}")[1] == []

@@ -26,7 +26,7 @@ POINTS = {
 def test_every_fault_point_leaves_a_complete_conversation(
     memory_folder: Path, case: str, every: bool
 ) -> None:
-    step, points = (1, ()) if every else (8, POINTS[case])
+    step, points = (1, ()) if every else (400, POINTS[case])
     where = f"transcripts.conversation_crash_case:{case}"
     assert reached_by(where, memory_folder, step, points).keys() >= set(POINTS[case])
 

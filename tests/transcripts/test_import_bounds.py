@@ -19,6 +19,7 @@ from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.turn import Attachment
+from tests.cases import each_case
 from tests.transcripts.logs import SESSION, ClaudeCode, dump, read_transcript, write
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ def test_lines_have_their_offsets_for_any_block_size() -> None:
 WHOLE = '{"type": "user", "text": "\\"quoted\\" {\\\\", "list": [{"a": {}}]}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "types"),
     [
         ('{"type": "torn", "text": "some words ' + WHOLE, ["user"]),

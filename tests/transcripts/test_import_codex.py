@@ -15,6 +15,7 @@ from engine.transcripts.importers.codex import dialogue_is_in_events
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
+from tests.cases import each_case
 from tests.transcripts.logs import SESSION, Codex, dump, read_transcript, write
 
 
@@ -224,7 +225,7 @@ def test_without_events_the_marks_around_an_image_are_nobodys_words(importing: I
     ]
 
 
-@pytest.mark.parametrize("before", range(0, 80, 7))
+@each_case("before", range(0, 80, 7))
 def test_a_dialogue_of_events_is_known_wherever_it_begins(before: int) -> None:
     first = Codex().event("user_message", message="hello")
     padding = b"x" * (1024 * 1024 - before) + b"\n"

@@ -23,6 +23,7 @@ from engine.activation.trace import (
 )
 from engine.events import FileChanged
 from engine.live.feed import FeedEntry
+from tests.cases import each_case
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
     NOW,
@@ -297,7 +298,7 @@ def test_each_form_is_shorter_than_the_one_before() -> None:
         assert "without the match it would score about .48: the gate would be asked" in " ".join(text.split())
 
 
-@pytest.mark.parametrize("roles", [ROLES, PLAIN])
+@each_case("roles", [ROLES, PLAIN])
 def test_tier_2_words_and_matches_differ_by_more_than_colour(roles: Roles) -> None:
     (line,) = message_block(
         TEXT, row_of(probability_trace(), "github-pr-review"), 90, 3, roles, marks="style"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.cases import each_case
 from tests.cli.test_terminal import Terminal
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.test_commandline import code_starting_child, has_ended
@@ -28,7 +29,7 @@ sys.exit(run_workbench(FakeEngine(Path(sys.argv[1])), preferences=Path(sys.argv[
 """
 
 
-@pytest.mark.parametrize("kind", ["dumb", ""])
+@each_case("kind", ["dumb", ""])
 def test_unsupported_terminals_are_refused_in_one_line(kind: str) -> None:
     reason = unusable({"TERM": kind}, terminal=True)
     assert "autopoiesis trace" in reason and "\n" not in reason

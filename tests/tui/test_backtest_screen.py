@@ -230,7 +230,7 @@ async def test_without_rules_or_sessions_it_says_so(run: Run, history: PastEngin
 
 
 async def test_hostile_text_is_harmless(run: Run, history: PastEngine) -> None:
-    history.found = past(COMBINED[0] + COMBINED[1])
+    history.found = past(COMBINED)
     async with open_backtest(run) as driven:
         await driven.press("j")
         assert_harmless(driven)

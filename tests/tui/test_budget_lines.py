@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from engine.context.compiled import LeftOut, Slot
+from tests.cases import each_case
 from tests.tui.fake_engine import review_compiled
 from tui.render.budget import (
     FEW,
@@ -41,7 +40,7 @@ def test_what_more_tokens_would_add_has_a_line_if_there_is_room() -> None:
     assert "+500" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("width", "shown"),
     [
         (80, "18 % for this message · 80 % always there · 2 % conversation"),
@@ -56,7 +55,7 @@ def test_the_share_that_answers_the_message_stands_below_the_gauge(width: int, s
     assert budget_frame(None) == ""
 
 
-@pytest.mark.parametrize("width", [24, 32, 48, 80])
+@each_case("width", [24, 32, 48, 80])
 def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
     row = next_row(MORE, width, PLAIN)
     assert row.cells <= width
@@ -76,7 +75,7 @@ def test_the_prompt_page_lists_everything_that_more_tokens_would_add() -> None:
     assert "500 more tokens would add: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
 
 
-@pytest.mark.parametrize("width", [32, 38, 48, 60, 80, 120])
+@each_case("width", [32, 38, 48, 60, 80, 120])
 def test_a_slot_over_its_cap_fits_and_the_numbers_stay_in_one_column(width: int) -> None:
     slots = (
         Slot("identity", 0, 4_500, 4_352),
@@ -97,7 +96,7 @@ def test_a_slot_over_its_cap_fits_and_the_numbers_stay_in_one_column(width: int)
     assert len(ends) == 1
 
 
-@pytest.mark.parametrize("width", [30, 44, 63, 64, 100])
+@each_case("width", [30, 44, 63, 64, 100])
 def test_many_left_out_search_results_are_one_line_below_the_rest(width: int) -> None:
     topic = LeftOut("topic:deploy", 2, "topics", "topics/deploy.md", "", 420, None, "no room", "room")
     compiled = replace(review_compiled(), left_out=(*MANY[:200], topic, *MANY[200:]), dropped_turns=0)

@@ -6,6 +6,7 @@ import pytest
 from textual import events
 from textual._xterm_parser import XTermParser
 
+from tests.cases import each_case
 from tests.tui.conftest import Driven, Run
 from tui.kit.composer import Composer, pasted_text
 from tui.kit.terminal_input import Pastes
@@ -160,7 +161,7 @@ def test_lone_escape_is_a_key_and_a_slow_paste_marker_is_recognised() -> None:
     assert harness.feed("\x1b[A", "\x1b", "[B", "\x1b[2~") == ["escape", "«T»", "up", "down", "insert"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sent", "key"),
     [("\x1b\r", "alt+enter"), ("\n", "ctrl+j"), ("\x1b[13;2u", "shift+enter"), ("\r", "enter")],
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from engine.context.compiled import Compiled
+from tests.cases import each_case
 from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before, with_many_results
 from tui.render.roles import PLAIN
 from tui.render.safe import visible
@@ -118,7 +118,7 @@ def test_many_left_out_search_results_are_one_row_after_the_rest() -> None:
     assert len(filtered) == 10 and not any(row.fold for row in filtered)
 
 
-@pytest.mark.parametrize("width", [18, 24, 36, 44, 60, 80, 120])
+@each_case("width", [18, 24, 36, 44, 60, 80, 120])
 def test_rows_fit_their_width(width: int) -> None:
     compiled = prompt()
     comparison = compare(prompt_before(broken=True), compiled)
@@ -149,7 +149,7 @@ def test_a_rule_shows_the_longest_text_that_fits() -> None:
         assert len(rule_text(rule, width)) <= width
 
 
-@pytest.mark.parametrize("width", [200, 118, 78, 58])
+@each_case("width", [200, 118, 78, 58])
 def test_the_summary_of_a_difference_names_the_byte_if_it_fits(width: int) -> None:
     comparison = compare(prompt_before(broken=True), prompt())
     text = "".join(words for words, _style in difference_summary(comparison, width, PLAIN))

@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.live.feed import FeedEntry, FeedKind
+from tests.cases import each_case
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
 from tui.render.roles import PLAIN
@@ -193,7 +194,7 @@ def test_every_kind_has_a_sign_and_a_description() -> None:
     assert len({sign for sign, _meaning in KINDS.values()}) == len(KINDS)
 
 
-@pytest.mark.parametrize("width", [10, 20, 40, 70, 200])
+@each_case("width", [10, 20, 40, 70, 200])
 def test_rows_fit_their_width(width: int) -> None:
     for entry in feed_entries():
         assert feed_row(entry, width, PLAIN).strip(width).cell_length == width

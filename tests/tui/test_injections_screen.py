@@ -185,7 +185,7 @@ async def test_empty_list_explains_setup_and_hostile_text_is_harmless(run: Run, 
         assert "autopoiesis install claude-code" in driven.text
         await driven.press("w")
         assert "no hooks have run since 2026-06-06" in driven.text
-    write_log(engine, COMBINED[0] + COMBINED[1])
+    write_log(engine, COMBINED)
     async with open_injections(run) as driven:
         await driven.press("t", "s", "j", "j", "j", "j")
         assert_harmless(driven)

@@ -9,6 +9,7 @@ import pytest
 
 from engine.context.compiled import Slot, SlotName
 from engine.context.views import DigestView, LedgerRow, LedgerView
+from tests.cases import each_case
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import DIGEST, ledger_rows, review_compiled
 from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
@@ -81,7 +82,7 @@ def test_ledger_rows_show_their_status_by_sign_and_word() -> None:
     assert slug in ledger_row(session, 80, PLAIN).text
 
 
-@pytest.mark.parametrize("width", [12, 24, 40, 60, 120])
+@each_case("width", [12, 24, 40, 60, 120])
 def test_ledger_rows_fit(width: int) -> None:
     odd = LedgerRow("ab" * 32, "something-new", "yesterday", "", 0, {}, False, "")
     for row in (*ledger_rows(), odd):
@@ -142,7 +143,7 @@ def test_a_slot_over_its_cap_is_marked() -> None:
     assert line.endswith("!")
 
 
-@pytest.mark.parametrize("width", [10, 20, 35, 60, 120])
+@each_case("width", [10, 20, 35, 60, 120])
 def test_the_stacked_gauge_fills_its_width(width: int) -> None:
     compiled = review_compiled()
     assert stacked(compiled, width, PLAIN).cells == width
@@ -150,9 +151,7 @@ def test_the_stacked_gauge_fills_its_width(width: int) -> None:
     assert stacked(empty, width, PLAIN).cells == width
 
 
-@pytest.mark.parametrize(
-    ("used", "cells"), [((1, 1, 1, 1), 1), ((100, 60, 60, 80), 4), ((300, 200, 200, 200), 11)]
-)
+@each_case(("used", "cells"), [((1, 1, 1, 1), 1), ((100, 60, 60, 80), 4), ((300, 200, 200, 200), 11)])
 def test_the_stacked_gauge_is_as_full_as_the_budget(used: tuple[int, ...], cells: int) -> None:
     names: tuple[SlotName, ...] = ("system", "memory", "topics", "knowledge")
     slots = tuple(Slot(name, number, used[number], None) for number, name in enumerate(names))
@@ -173,7 +172,7 @@ def test_the_prompt_page_marks_the_stable_prefix() -> None:
     assert "no room" in after
 
 
-@pytest.mark.parametrize("width", [40, 56, 76, 120])
+@each_case("width", [40, 56, 76, 120])
 def test_the_folded_panel_has_a_line_per_panel(width: int) -> None:
     rows = memory_lines(ON, LedgerView(ledger_rows()), review_compiled(), width, PLAIN)
     assert [row.text.split()[:2] for row in rows] == [["3", "digest"], ["4", "ledger"], ["5", "budget"]]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.store.user_folder import settings_folder
+from tests.cases import each_case
 from tui.kit.editor import editor_command, file_of
 from tui.kit.preferences import Preferences
 
@@ -51,7 +52,7 @@ def test_file_is_in_the_user_settings(home: Path) -> None:
     assert Preferences().path.name == "tui.yaml"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("environment", "words"),
     [
         ({"VISUAL": "code --wait", "EDITOR": "vi"}, ["code", "--wait"]),

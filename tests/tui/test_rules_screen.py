@@ -40,17 +40,17 @@ SESSIONS = (
     ("2026-05-06", "gauges", "The entry is in.", "always keep the changelog up to date"),
     ("2026-05-08", "gauges", PUSHED, "draft PR please"),
     ("2026-05-11", "gauges", "I have started on main.", "let's cut a branch first"),
-    ("2026-05-19", "tide-tables", "Fixed in two lines.", "make sure each fix comes with a test, always"),
+    ("2026-05-19", "tide-tables", "Fixed in two lines.", "always make sure each fix comes with a test"),
     ("2026-05-26", "gauges", "> [tool:exec] make check → 1 lint error", "make lint is failing"),
     ("2026-06-02", "tide-tables", "> [tool:exec] git switch main → up to date", "let's cut a branch first"),
     (
         "2026-06-05",
         "harbour-map",
         "The labels are in.",
-        "let's make sure we're using US English everywhere please",
+        "please always use US English from now on, everywhere",
     ),
     ("2026-06-08", "gauges", "Two entries.", "you no longer need to keep the changelog up to date"),
-    ("2026-06-09", "gauges", "Squashed into one.", "we always squash before we merge"),
+    ("2026-06-09", "gauges", "Squashed into one.", "we always squash commits before we merge"),
     ("2026-06-11", "harbour-map", PUSHED, "as a draft PR, please"),
 )
 """Day, project, the agent's turn, and the user's turn after it."""
@@ -191,8 +191,8 @@ async def test_rules_are_listed_with_their_mentions_and_context(
         await driven.type("SPELLING")
         await driven.press("enter")
         assert [rule.state for rule in driven.listed()] == ["replaced"]
-        assert "↷ replaced by: let's make sure we're using US English" in driven.flat()
-        assert "↷ replaced it: let's make sure we're using US English" in driven.flat()
+        assert "↷ replaced by: please always use US English" in driven.flat()
+        assert "↷ replaced it: please always use US English" in driven.flat()
         await driven.press("slash", "ctrl+u")
         await driven.type("changelog")
         await driven.press("enter")

@@ -6,7 +6,6 @@ import json
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -14,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
+from tests.cases import each_case
 from tui.kit.control_filter import ControlFilter
 from tui.render.safe import MAX_MARKS, first_line, json_text, visible, visible_lines
 
@@ -30,7 +30,7 @@ def controls_terminal(text: str) -> bool:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("plain text", "plain text"),

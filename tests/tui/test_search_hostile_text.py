@@ -39,16 +39,15 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
             await driven.resize(*size)
             await assert_each_harmless(driven, lambda text: setattr(fake_search, "results", poisoned(text)))
         await driven.resize(80, 24)
-        for text in COMBINED:
-            fake_search.results = poisoned(text)
-            await driven.press("ctrl+r")
-            assert driven.screen.results.row_count == 3
-            for keys in (["1", "j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
-                await driven.press(*keys)
-                assert_harmless(driven)
-            await driven.press("escape", "y", "underscore")
+        fake_search.results = poisoned(COMBINED)
+        await driven.press("ctrl+r")
+        assert driven.screen.results.row_count == 3
+        for keys in (["1", "j", "enter"], ["3"], ["plus"], ["underscore", "1", "plus"], ["a"]):
+            await driven.press(*keys)
             assert_harmless(driven)
-            assert driven.is_open()
+        await driven.press("escape", "y", "underscore")
+        assert_harmless(driven)
+        assert driven.is_open()
         # markup is shown as text
         await driven.resize(200, 60)
         for text in ("[todo] buy", "[/]", "[red]no[/red]", "[@click=app.quit]x[/]"):
@@ -71,15 +70,14 @@ async def test_hostile_text_is_shown_and_has_no_effect(run: Run) -> None:
         for text in markup:
             assert f"pool {text} pool" in driven.text
         # as a query, and as an error
-        for text in HOSTILE:
-            fake_search.failing.clear()
-            driven.screen.prompt.input.value = f"zeppelin {text}".replace("\udc9b\ud800", "")
-            await driven.settle()
-            assert_harmless(driven)
-            fake_search.failing["search"] = AutopoiesisError(text, where=text, hint=text)
-            await driven.press("ctrl+r")
-            assert "The search failed." in driven.text, repr(text)
-            assert_harmless(driven)
+        fake_search.failing.clear()
+        driven.screen.prompt.input.value = f"zeppelin {COMBINED}".replace("\udc9b", "")
+        await driven.settle()
+        assert_harmless(driven)
+        fake_search.failing["search"] = AutopoiesisError(COMBINED, where=COMBINED, hint=COMBINED)
+        await driven.press("ctrl+r")
+        assert "The search failed." in driven.text
+        assert_harmless(driven)
         # in the index status
         fake_search.failing.clear()
         driven.screen.prompt.input.value = ""

@@ -13,6 +13,7 @@ from engine.search.reports import IndexStatus
 from engine.search.results import SearchResult, Share
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.cases import each_case
 from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SESSION
 from tui.kit.editor import editor_command
 from tui.render.draw import FILL, Row
@@ -210,7 +211,7 @@ def test_very_long_lines_are_cut_and_counted(files: Files) -> None:
     assert passage.lines[0].text.endswith("… 5,000 more")
 
 
-@pytest.mark.parametrize("width", [20, 56, 116])
+@each_case("width", [20, 56, 116])
 def test_the_overview_counts_by_kind(width: int) -> None:
     inventory = Inventory(READY, {"journal": 10, "conversation": 13})
     rows = draw_overview(inventory, "", width, PLAIN)
@@ -221,7 +222,7 @@ def test_the_overview_counts_by_kind(width: int) -> None:
     assert "only identity" in only and "esc searches all" in only
 
 
-@pytest.mark.parametrize(("width", "height"), [(76, 8), (56, 11), (52, 38)])
+@each_case(("width", "height"), [(76, 8), (56, 11), (52, 38)])
 def test_every_kind_has_room_on_every_screen(width: int, height: int) -> None:
     files = {kind: number * 100 for number, kind in enumerate(KINDS, 1)}
     rows = draw_overview(Inventory(READY, files), "", width, PLAIN, height)
@@ -243,7 +244,7 @@ def test_search_help_mentions_meaning_only_with_vectors() -> None:
     assert "same meaning" not in text_of(draw_help(76, PLAIN, meaning=False))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("status", "read_only", "words", "urgent"),
     [
         (None, False, "", False),
@@ -282,7 +283,7 @@ def test_errors_are_shown_in_full() -> None:
     assert all(row.cells <= 40 for row in rows) and text_of(rows).count("very") == 30
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("editor", "words"),
     [
         ("vim -p", ["vim", "-p", "+12", "/w/a.md"]),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
+from tests.cases import each_case
 from tests.tui.conftest import Run
 from themes.loader import BUNDLED, GROUPS, ThemeError, load_theme, load_themes, parse_theme
 
@@ -40,7 +41,7 @@ def test_bundled_themes_are_complete() -> None:
         assert set(theme.colours) == {name for names in GROUPS.values() for name in names}
 
 
-@pytest.mark.parametrize("name", THEMES)
+@each_case("name", THEMES)
 def test_text_has_enough_contrast(name: str) -> None:
     colours = THEMES[name].colours
     quiet = {"faint", "dropped"}
@@ -53,7 +54,7 @@ def test_text_has_enough_contrast(name: str) -> None:
             assert contrast(colours[ink], colours[ground]) >= minimum, f"{ink} on {ground}"
 
 
-@pytest.mark.parametrize("name", THEMES)
+@each_case("name", THEMES)
 def test_the_stylesheet_finds_its_variables(name: str) -> None:
     variables = THEMES[name].to_textual().variables
     sheet = (BUNDLED.parent / "tui" / "workbench.tcss").read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def test_the_stylesheet_finds_its_variables(name: str) -> None:
     assert wanted <= set(variables)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "words"),
     [
         ('tier1: "#5cc8bd"', 'tier1: "teal"', "roles.tier1: invalid colour 'teal'"),
@@ -88,7 +89,7 @@ def test_missing_keys_are_named(tmp_path: Path) -> None:
         parse_theme(DARK.replace("roles:", "roles: [").encode(), "mine.yaml")
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"- a\n", b"[" * 10_000, b"name: *x\n"])
+@each_case("data", [b"", b"\xff\xfe", b"- a\n", b"[" * 10_000, b"name: *x\n"])
 def test_no_file_breaks_the_loader(data: bytes) -> None:
     with pytest.raises(ThemeError):
         parse_theme(data, "mine.yaml")

@@ -15,6 +15,7 @@ import pytest
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
 from engine.engine import Engine
+from tests.conftest import made_or_copied
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.threadless import ThreadlessEngine
 from tests.tui.tune_driven import TuneDriven
@@ -28,8 +29,14 @@ TOPIC = "dashboard-frontend"
 
 
 @pytest.fixture
-def root(sample: Path) -> Path:
+def root(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The sample with three topics, which are fitted quickly, and 40 messages, 32 with labels for one."""
+    root = tmp_path / "memory"
+    made_or_copied(tmp_path_factory, "tuned", root, lambda _: make_root(request.getfixturevalue("sample")))
+    return root
+
+
+def make_root(sample: Path) -> None:
     for file in sorted((sample / "topics").glob("*.md")):
         if file.stem not in (TOPIC, "deploy", "release"):
             file.unlink()
@@ -51,7 +58,6 @@ def root(sample: Path) -> Path:
             engine.decision_log.record(trace)
             if number < 32:
                 engine.decision_log.label(engine.decision_log.ensure(trace, TOPIC), useful)
-    return sample
 
 
 def make_trace(text: str, score: float, at: datetime) -> Trace:

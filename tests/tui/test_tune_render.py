@@ -11,6 +11,7 @@ import pytest
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.fit import HeldOut, Proposal
 from engine.activation.tuning.replay import Figures, figures, flips, overview, total
+from tests.cases import each_case
 from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
 from tui.render.roles import PLAIN
 from tui.screens.tune.changes import Changes, draw_changes
@@ -53,7 +54,7 @@ def test_the_worst_come_first_and_undefined_ones_last() -> None:
     assert topic_list().names == ("deploy", "code-style", "good", "quiet")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sorting", "first"), [("offers", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
 )
 def test_other_sort_orders(sorting: str, first: str) -> None:
@@ -64,7 +65,7 @@ def test_the_filter_matches_part_of_the_name() -> None:
     assert ordered(topic_list().figures, "name", "STYLE") == ("code-style",)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("width", "columns"),
     [
         (20, ["F1"]),
@@ -80,7 +81,7 @@ def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None
     assert heading.split() == ["topic", *columns]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("sorting", "columns"),
     [
         ("worst", ["prec", "rec", "F1"]),
@@ -116,7 +117,7 @@ def test_a_long_list_scrolls_as_little_as_possible() -> None:
     assert again.top == drawn.top
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text"),
     [(0.0, "0"), (0.04, "<.1"), (0.4, ".4"), (3.24, "3.2"), (14.2, "14"), (12345.0, "12,345")],
 )
@@ -124,7 +125,7 @@ def test_daily_rates(value: float, text: str) -> None:
     assert per_day(value) == text
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-9, 0.0001, 0.0028, 0.5, 12.34, 999.99, 54321.0])
+@each_case("value", [0.0, 1e-9, 0.0001, 0.0028, 0.5, 12.34, 999.99, 54321.0])
 def test_cost_fits_its_column(value: float) -> None:
     assert len(cost_per_day(value)) <= 7
 
@@ -144,7 +145,7 @@ def sample_changes(**more: object) -> Changes:
     return replace(base, **more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("width", [36, 42, 64, 120])
+@each_case("width", [36, 42, 64, 120])
 def test_the_comparison_fits_and_shows_differences(width: int) -> None:
     after = sample_figures(
         precision=0.83, recall=0.86, quiet=0.65, offers_per_day=17.1, cost_usd_per_day=0.0034
@@ -167,7 +168,7 @@ def test_fewer_gate_calls_are_better_and_less_recall_is_worse() -> None:
     assert styles["−10"] == roles.active and styles["−.18"] == roles.error
 
 
-@pytest.mark.parametrize("width", [42, 44])
+@each_case("width", [42, 44])
 def test_long_figures_take_room_from_short_names(width: int) -> None:
     before = sample_figures(cost_usd_per_day=0.004, offers_per_day=1234.0)
     text = "\n".join(row.text for row in draw_changes(sample_changes(before=before), width, PLAIN))
@@ -204,7 +205,7 @@ def test_the_fit_is_shown_below() -> None:
     assert "! disk" in draw_changes(sample_changes(now=TODAY, problem="disk full"), 42, PLAIN)[4].text
 
 
-@pytest.mark.parametrize("width", [32, 44, 64, 120])
+@each_case("width", [32, 44, 64, 120])
 def test_a_caution_is_shown_in_full_before_the_fit(width: int) -> None:
     held_out = HeldOut(5, sample_figures(precision=None), sample_figures())
     fit = Proposal("smalltalk", TODAY, Thresholds(1.0, 1.0), "", sample_figures(), sample_figures(), held_out)

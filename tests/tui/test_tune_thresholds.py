@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.policy import Thresholds
+from tests.cases import each_case
 from tui.screens.tune.thresholds import FAST, STEP, first_held, moved, stepped
 
 MARK = st.one_of(st.none(), st.floats(0, 1))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("threshold", "steps", "after"),
     [
         (0.34, STEP, 0.35),

@@ -33,6 +33,7 @@ from engine.knowledge.proposed import WHY, Reason
 from engine.knowledge.signs import COMMON, stem
 from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
+from engine.store.prose import shortened
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import PLAN, Turn
 
@@ -96,7 +97,7 @@ def _plans(turns: Sequence[Turn]) -> Iterator[Item]:
         title = next((match[1] for match in _HEADING.finditer(turn.text)), "")
         title = _bare(re.sub(r"(?i)^(?:implementation )?plan(?: for| to)?\b\W*", "", title)).rstrip(":")
         first = next((each for each in _prose(turn.text) if _stands_alone(each)), "")
-        text = ": ".join(filter(None, (title, _cut(first, _SENTENCE_CHARACTERS))))
+        text = ": ".join(filter(None, (title, shortened(first, _SENTENCE_CHARACTERS))))
         if _stands_alone(text):
             yield from _item("decisions", "plan", text, "agent")
 
@@ -186,10 +187,6 @@ def _capital(text: str) -> str:
 
 def _bare(text: str) -> str:
     return " ".join(text.replace("**", "").replace("__", "").split()).strip(" -–—")
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rpartition(" ")[0] + "…"
 
 
 _EVERYDAY = COMMON | {

@@ -37,6 +37,7 @@ from engine.redaction.detect import redact
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
+from engine.store.prose import SENTENCE_END, shortened, word_count
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
 from engine.transcripts.typed import typed_in
 
@@ -112,8 +113,8 @@ def _request(turn: Turn) -> str:
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
     if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
         return ""  # mostly program output
-    text = _shortened(single(" ".join(said)), _ASKED_CHARACTERS)
-    return text if len(text.split()) >= _MIN_WORDS and telling(literal_terms(text)) else ""
+    text = _opening(single(" ".join(said)), _ASKED_CHARACTERS)
+    return text if word_count(text) >= _MIN_WORDS and telling(literal_terms(text)) else ""
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _is_said(line: str) -> bool:
 def _command(dialogue: Sequence[Turn]) -> str:
     """The first slash command, as typed; empty if there is none."""
     typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
-    return next((_cut(single(line), _ASKED_CHARACTERS) for line in typed if line), "")
+    return next((shortened(single(line), _ASKED_CHARACTERS) for line in typed if line), "")
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -146,14 +147,14 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
             continue
         if turn.kind == ANSWER:
             for question, answer in _ANSWERED.findall(turn.text):
-                yield f"{_cut(single(question), 120)} {_cut(single(answer), 100)}"
+                yield f"{shortened(single(question), 120)} {shortened(single(answer), 100)}"
             continue
         own = typed_in(turn)
         if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
-            if _CHOOSES.search(sentence) and not sentence.endswith(("?", ":")) and is_prose(sentence):
-                yield _cut(wording.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
+            if _CHOOSES.search(sentence) and not sentence.endswith(_ASKING) and is_prose(sentence):
+                yield shortened(wording.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
 
 
 # What changed.
@@ -171,7 +172,7 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
                 paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
                 files.update(filter(None, map(_short, paths)))
             elif match := _COMMIT.search(tool.summary):
-                commits[f"commit “{_cut(single(match['subject']), 80)}”"] = None
+                commits[f"commit “{shortened(single(match['subject']), 80)}”"] = None
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
                 commits[f"pull request {match['number'] or ''}".strip()] = None
     names = [name for name, _ in files.most_common(_MAX_FILES)]
@@ -217,18 +218,18 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
         if found and len(found) + len(sentence) > _SAID_CHARACTERS:
             break
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
-    return _cut(found.strip(), _SAID_CHARACTERS)
+    return shortened(found.strip(), _SAID_CHARACTERS)
 
 
 def _tells(text: str, *, is_item: bool) -> bool:
     """Whether a sentence of the agent says something on its own; one in a list only if it says what was
     done."""
-    if text.endswith(("?", ":")) or _PREPARES.match(text) or wording.OFFER.search(text):
+    if text.endswith(_ASKING) or _PREPARES.match(text) or wording.OFFER.search(text):
         return False
     if wording.PASSED.search(text) or (is_item and not _DID.match(text)):
         return False
     fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
-    return len(text.split()) >= fewest and len(telling(literal_terms(text))) >= 2
+    return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
 
 
 def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
@@ -236,13 +237,13 @@ def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
     for text in reversed(said[-12:]):
         if _PREPARES.match(text):
             continue
-        if text.endswith("?"):
+        if text.endswith(("?", "？")):
             if _POLITE.search(text) or len(telling(literal_terms(text))) < 2:
                 continue
-        elif not _REMAINS.search(text) or text.endswith(":") or _DID.match(text):
+        elif not _REMAINS.search(text) or text.endswith((":", "：")) or _DID.match(text):
             continue
         if is_own(text):
-            return _cut(text, _ASKED_CHARACTERS)
+            return shortened(text, _ASKED_CHARACTERS)
     return ""
 
 
@@ -264,9 +265,9 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
         bullet = _BULLET.match(lines[at])
         line = " ".join(_BULLET.sub("", lines[at]).split())
         at += 1
-        items = list(itertools.takewhile(_BULLET.match, lines[at:])) if line.endswith(":") else []
+        items = list(itertools.takewhile(_BULLET.match, lines[at:])) if line.endswith((":", "：")) else []
         at += len(items)
-        *whole, last = _SENTENCE.split(line)
+        *whole, last = SENTENCE_END.split(line)
         yield from ((sentence, bullet is not None) for sentence in whole if sentence.strip())
         if items:
             shown = "; ".join(" ".join(_BULLET.sub("", item).split()).rstrip(".;:") for item in items[:3])
@@ -280,25 +281,21 @@ def _bare(text: str) -> str:
     return plain_text[:1].upper() + plain_text[1:]
 
 
-def _shortened(text: str, limit: int) -> str:
+def _opening(text: str, limit: int) -> str:
     """The first sentences of a text that fit; the first one cut if it does not."""
     found = ""
-    for sentence in _SENTENCE.split(text):
+    for sentence in SENTENCE_END.split(text):
         if found and len(found) + len(sentence) > limit:
             break
         found = f"{found} {sentence}".strip()
-    return _cut(found, limit)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[:limit].rpartition(" ")[0].rstrip(" ,;:") + "…"
+    return shortened(found, limit)
 
 
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
-_ENDS = ".!?:;…"
+_ENDS = ".!?:;…。！？：；"
+_ASKING = ("?", ":", "？", "：")
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
-_SENTENCE = expression(r"(?<=[.!?])(?<!\d\.)(?<!e\.g\.)(?<!i\.e\.)[\"')”’]*\s+")
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
@@ -331,14 +328,16 @@ _PREPARES = expression(
     r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
-    r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)",
+    r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
+    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到))"
+    r"|まず|では、|それでは|먼저|이제 ",
     re.IGNORECASE,
 )
 """The start of a sentence about what the agent is about to do."""
 _POLITE = expression(
     r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
     r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
-    r"|what do you think)\b",
+    r"|what do you think)\b|(?:什么|甚么)可以帮|(?:需要|要)我(?:帮|为)|何かお手伝い|무엇을 도와",
     re.IGNORECASE,
 )
 _REMAINS = expression(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.scorer.fit import fit
+from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.texts import TopicTexts
 from engine.meaning.text import CHARACTERS_READ
@@ -16,11 +19,15 @@ SCRIPTS = (
     TopicTexts("refund", "refund", "", ("I want a refund", "退款怎么办理", "возврат денег", "café crème")),
     TopicTexts("holiday", "holiday", "", ("take july off", "我想七月请假", "отпуск в июле")),
 )
-FITTED = fit(SCRIPTS, FakeVectors())
+
+
+@cache
+def fitted() -> Fitted:
+    return fit(SCRIPTS, FakeVectors())
 
 
 def shown(text: str, topic: int = 0) -> list[tuple[str, float]]:
-    (spans,) = telling_words(text, FITTED, [topic])
+    (spans,) = telling_words(text, fitted(), [topic])
     return [(text[span.start : span.end], span.weight) for span in spans]
 
 
@@ -66,7 +73,7 @@ def test_nothing_is_highlighted_in_an_unrelated_message(text: str) -> None:
     ).map("".join)
 )
 def test_spans_are_ordered_and_disjoint(text: str) -> None:
-    for spans in telling_words(text, FITTED, [0, 1]):
+    for spans in telling_words(text, fitted(), [0, 1]):
         ends = [0]
         for span in spans:
             assert ends[-1] <= span.start < span.end <= len(text)
@@ -77,14 +84,14 @@ def test_spans_are_ordered_and_disjoint(text: str) -> None:
 
 def test_each_requested_topic_has_its_own_words() -> None:
     text = "refund for my july trip"
-    first, second, again = telling_words(text, FITTED, [1, 0, 1])
+    first, second, again = telling_words(text, fitted(), [1, 0, 1])
     assert first == again
     assert [text[span.start : span.end] for span in first] == ["july"]
     assert [text[span.start : span.end] for span in second] == ["refund"]
-    assert telling_words(text, FITTED, []) == []
+    assert telling_words(text, fitted(), []) == []
 
 
 def test_both_ends_of_a_huge_message_are_highlighted() -> None:
     text = f"refund {'x ' * CHARACTERS_READ} refund"
-    (spans,) = telling_words(text, FITTED, [0])
+    (spans,) = telling_words(text, fitted(), [0])
     assert [(span.start, span.end) for span in spans] == [(0, 6), (len(text) - 6, len(text))]

@@ -137,7 +137,7 @@ def test_each_requested_topic_is_explained() -> None:
     assert shown == [word for word in text.split() if word in shown]
 
 
-@pytest.mark.parametrize("with_hit", [True, False])
+@each_case("with_hit", [True, False])
 def test_a_trigger_is_a_reason_only_for_topics_it_fired_for(with_hit: bool) -> None:
     hits = {"refund": MONEY} if with_hit else {}
     explained = make_scorer().explain("money for the bus", hits, ["refund", "deploy"])

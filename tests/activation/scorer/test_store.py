@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,11 @@ from tests.cases import each_case
 
 NAME = "0" * 64
 SIZE = FakeVectors.dimensions
-FITTED = fit(three_texts(), FakeVectors())
+
+
+@cache
+def three_fitted() -> Fitted:
+    return fit(three_texts(), FakeVectors())
 
 
 def same(left: Fitted, right: Fitted) -> bool:
@@ -39,8 +44,8 @@ def same(left: Fitted, right: Fitted) -> bool:
 def saved_fit(root: Path) -> tuple[FitStore, Path, Fitted]:
     """A store with a fit of three topics, its file, and the fit."""
     store = FitStore(workspace_files(root))
-    store.save(NAME, FITTED)
-    return store, root / FIT_PATH, FITTED
+    store.save(NAME, three_fitted())
+    return store, root / FIT_PATH, three_fitted()
 
 
 def test_a_fit_is_loaded_unchanged_and_used_in_place(tmp_path: Path) -> None:
@@ -138,7 +143,7 @@ def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None
 
 def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path, read_only=True))
-    store.save(NAME, FITTED)
+    store.save(NAME, three_fitted())
     assert not (tmp_path / "scratch").exists()
 
 

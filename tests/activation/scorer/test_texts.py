@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.activation.labelled import Labelled
+from engine.activation.scorer import texts as texts_module
 from engine.activation.scorer.texts import (
     ABOUT_LIMIT,
     EXAMPLES_LIMIT,
@@ -11,7 +12,6 @@ from engine.activation.scorer.texts import (
     WRITTEN,
     Row,
     TopicTexts,
-    nothing,
     refused_in,
     rows_of,
     texts_of,
@@ -60,8 +60,9 @@ def test_what_an_agent_opened_weighs_less_than_what_is_written() -> None:
 
 
 def test_messages_that_ask_for_nothing_are_rows_of_no_topic() -> None:
-    assert [row.text for row in rows_of([]) if row.topic is None] == list(nothing())
-    assert len(set(nothing())) == len(nothing()) > 50
+    nothing = texts_module.nothing()
+    assert [row.text for row in rows_of([]) if row.topic is None] == list(nothing)
+    assert len(set(nothing)) == len(nothing) > 50
 
 
 def test_a_topic_has_so_many_examples_at_most_and_fewer_among_many() -> None:
