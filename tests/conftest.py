@@ -24,11 +24,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import providers
 
 from engine.activation.scorer import fit
-from engine.activation.scorer import texts as scorer_texts
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, fingerprint
-from engine.activation.scorer.texts import TopicTexts, nothing
+from engine.activation.scorer.texts import TopicTexts
 from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
@@ -125,7 +124,7 @@ class _RememberingScorer(CalibratedScorer):
     def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
         if fit.fit is not _FIT:  # a test's own
             return super()._fit(topics, texts)
-        key = f"{fingerprint(texts, self._vectors.version)} {len(scorer_texts.nothing())}"
+        key = fingerprint(texts, self._vectors.version)
         if key not in _fits:
             _fits[key] = super()._fit(topics, texts)
         return _fits[key]
@@ -136,24 +135,6 @@ def _remembered_fits() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibrated, "CalibratedScorer", _RememberingScorer)
         yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _small_fits() -> Iterator[None]:
-    """Fit topics against a tenth of the thousand messages that ask for nothing, in as little time.
-
-    A fit's fingerprint stays that of all of them, so that other processes load it from its file.
-    """
-    few = nothing()[::10]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scorer_texts, "nothing", lambda: few)
-        yield
-
-
-@pytest.fixture
-def whole_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit topics as the program does, for what depends on how likely they are."""
-    monkeypatch.setattr(scorer_texts, "nothing", nothing)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -293,8 +274,7 @@ def _derived_files(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFact
 
     def make(folder: Path) -> None:
         shutil.copytree(_pristine_sample, folder / "memory", symlinks=True)
-        with pytest.MonkeyPatch.context() as patch, Engine.open(folder / "memory") as engine:
-            patch.setattr(scorer_texts, "nothing", nothing)  # the pictures show its probabilities
+        with Engine.open(folder / "memory") as engine:
             engine.refresh_index()
             engine.trace("hello")
 

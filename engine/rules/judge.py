@@ -292,7 +292,8 @@ _TO_THE_AGENT = expression(
     r"|^(?!(?:the|an?|this|that|it|there|users?|s?he|they|i|my|someone|if i|what|why|how|is|are|does)\b)(?:"
     r"(?:\w+,? ){0,2}(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future|next time"
     r"|every ?time|each time|at all times),? "
-    r"|.*?(?:[,;:.!—-] ?|\b(?:and|but|also|so|then|please|pls|to|just|or) )(?:please |pls |not )?"
+    r"|.*?(?:[,;:.!—-] ?|\b(?:and|but|also|so|then|please|pls|to|just|or|let['’]?s) )"
+    r"(?:please |pls |not )?"
     r"(?:always|never) (?!mind|been|had|seen|was|is|got|looks|works?\b|be\b)(?!\w+(?<![s'])s\b(?<!less\b))\w)"
     r"|\b(?:unless|without) (?:(?:i|we) (?:\w+ly )?(?:tell|ask|say)"
     r"|you(?:['’]re| are) (?:\w+ly )?(?:told|asked)|(?:asking|checking with) (?:me|us)"
@@ -305,7 +306,17 @@ _ABOUT_THE_AGENT = expression(
     r"\b(?:you|u)(?:['’]ll)? (?:must|should|shall|will|need to|have to|are to)(?:n['’]?t| not)? "
     r"(?:always|never)\b|\b(?:want|like|need|ask|expect|tell) you to (?:always|never)\b"
     r"|\b(?:from (?:now|today)(?: on\w*| forward)?|going forward|in (?:the )?future)\W*$"
-    r"|\bwe (?:do not|don['’]?t)\b.*\bany ?more\W*$|^(?:\w+,? )?we (?:always|never) \w",
+    r"|\bwe (?:do not|don['’]?t)\b.*\bany ?more\W*$|^(?:\w+,? )?we (?:always|never) \w"
+    r"|^we use [^,]+, (?:not|never) \w"
+    r"|^(?:\w+,? ){0,2}(?:stop|quit|do not|don['’]?t|no) (?:\w.*)?\b(?:ever(?! again)|always|every ?time"
+    r"|each time|from now on|going forward|unless i)\b"
+    r"|^(?:\w+,? )?(?:whenever|every ?time|each time|any ?time) you (?:\w+ly )?"
+    r"(?!see|get|want|like|can|open|click)\w"
+    r"|\b(?:i|we)(?:['’]d| would)? (?:want|like|need|expect) (?:you )?to\b.*\b(?:from now on|going forward"
+    r"|every ?time|each time|(?:after|before|with|for|on) (?:each|every) \w)"
+    r"|\b(?:je (?:veux|souhaite)|ich (?:will|möchte|hätte gern)|quiero|voglio|quero)\b.*\b"
+    r"(?:dorénavant|désormais|toujours|ab (?:jetzt|sofort)|künftig|immer|siempre|sempre"
+    r"|d['’]ora in poi|a partir de ahora)\b",
     _I,
 )
 """Likewise, but said of what is being made as well."""

@@ -86,7 +86,6 @@ def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> 
     assert min(rows[:-1], key=lambda row: abs(row.score - (row.fires_at or 0))) in rows[:3]
 
 
-@pytest.mark.usefixtures("whole_fits")
 def test_labels_are_judged_by_fits_that_do_not_know_them(engine: Engine) -> None:
     """One label puts its own message right, which says nothing about others."""
     missed = next(row for row in engine.playbooks.replay("release").rows if not row.fired)
