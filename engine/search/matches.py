@@ -16,6 +16,10 @@ from engine.startup.records import dataclass
 SNIPPET_CHARACTERS = 300
 
 _WORD = expression("[a-z0-9]+")
+_SIGN = expression(
+    "[\u00a0-\u00a9\u00ab-\u00b1\u2010-\u205e\u2190-\u23f3\u2500-\u26ff\u2701-\u2775\u2794-\u27ff]"
+)
+"""A character beyond ASCII at which the tokenizer splits: punctuation, arrows, lines, common symbols."""
 _CUT = expression(r"[.!?…。！？](\s+)|\n")
 
 Spans = list[tuple[int, int, str]]
@@ -61,8 +65,9 @@ class Finder:
 
     def find(self, text: str) -> Matches:
         """Find the words in a text."""
-        if self._beginnings and text.isascii():
-            spans = self._in_ascii(text.lower())
+        plain = text if text.isascii() else _SIGN.sub(" ", text)
+        if self._beginnings and plain.isascii():
+            spans = self._in_ascii(plain.lower())
         else:
             read, places = aligned(text)
             data = _encoded(read)

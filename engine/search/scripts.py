@@ -77,13 +77,13 @@ def aligned(text: str) -> tuple[str, list[tuple[int, int]]]:
     for run in _NON_ASCII.finditer(text):
         start, end = run.span()
         parts.append(text[place:start])
-        spans += ((at, at + 1) for at in range(place, start))
+        spans += zip(range(place, start), range(place + 1, start + 1), strict=True)
         for first, last, piece in _pieces(run[0], False):
             parts.append(piece)
             spans += [(start + first, start + last)] * len(piece)
         place = end
     parts.append(text[place:])
-    spans += ((at, at + 1) for at in range(place, len(text)))
+    spans += zip(range(place, len(text)), range(place + 1, len(text) + 1), strict=True)
     return "".join(parts), spans
 
 

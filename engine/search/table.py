@@ -86,7 +86,7 @@ class Table:
     files: tuple[File, ...]  # ordered by path
     terms: NDArray[numpy.uint32]  # ``[P]``: the terms of the first chunk, of the second, and so on
     counts: NDArray[numpy.uint8]  # ``[P]``
-    holders: Ints  # ``[P]``: the place of the chunk that has each term
+    ends: Ints  # ``[N]``: where the terms of each chunk end
     _postings: dict[int, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -97,7 +97,10 @@ class Table:
         known = self._postings.get(term)
         if known is None:
             at = numpy.flatnonzero(self.terms == numpy.uint32(term))
-            known = self._postings[term] = self.holders[at], self.counts[at].astype(numpy.float32)
+            known = (
+                numpy.searchsorted(self.ends, at, side="right"),
+                self.counts[at].astype(numpy.float32),
+            )
         return known
 
 
@@ -145,7 +148,7 @@ def table_of(rows: Sequence[tuple[Any, ...]], files: Mapping[int, File], dimensi
         tuple(files[file] for file in order),
         terms,
         sums,
-        numpy.repeat(numpy.arange(len(rows)), list(map(len, counts))),
+        numpy.cumsum(list(map(len, counts)), dtype=numpy.int64),
     )
 
 

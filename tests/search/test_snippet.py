@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search.matches import SNIPPET_CHARACTERS, Finder, Stems, snippet, stemmer
+from engine.search.matches import _SIGN, SNIPPET_CHARACTERS, Finder, Stems, snippet, stemmer
 from tests.secret_keys import leaks, private_key
 
 
@@ -90,6 +90,16 @@ def test_ascii_text_is_matched_like_other_text(
     plain, other = finder.find(text), finder.find(f"{text}é")
     assert plain.terms == other.terms
     assert plain.spans == other.spans
+
+
+def test_the_tokenizer_splits_at_every_sign(stems: Stems) -> None:
+    signs = [sign for sign in map(chr, range(0x80, 0x3000)) if _SIGN.match(sign)]
+    assert len(signs) > 1_000
+    for sign in signs:
+        assert [stem for _, _, stem in stems(f"heron{sign}trout".encode())] == ["heron", "trout"]
+    text = "caf—heron → trouts … ×é"
+    assert Finder(("trout", "é"), stems).find(text).spans == ((12, 18, "trout"), (22, 23, "e"))
+    assert Finder(("trout",), stems).find(text[:-1]).spans == ((12, 18, "trout"),)
 
 
 def test_a_short_text_is_its_own_snippet(stems: Stems) -> None:
