@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from engine.search.table import Corpus, Floats, Table
     from engine.settings.model import SearchSettings
 
-BY_WORDS, BY_MEANING = 600, 400
+BY_WORDS, BY_MEANING = 400, 300
 """Numbers of candidates. An index with no more chunks than both together is ranked whole."""
-LEADERS = 128
+LEADERS = 64
 """So many of the first candidates by words, and by meaning, bring their neighbours."""
 SHORT = 50
 """For a list of at most this many results, half of each is enough."""
