@@ -156,7 +156,7 @@ def stem(word: str) -> str:
     """A lower-case word without its ending; synonyms are one."""
     found = word
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             found = word[: -len(ending)]
             break
     return words.SYNONYMS.get(word, words.SYNONYMS.get(found, found))
@@ -198,6 +198,7 @@ def subject_of(text: str) -> Subject:
         each for each in rejected if not off or each not in stems(without.split(off[0])[0])
     }
     topic -= chosen - _THINGS
+    topic |= {"end" if literal[0] == "_" else "start" for literal in literals if _is_affix(literal)}
     is_off = _OFF.search(_OUT.sub(" ", _CONTRAST.sub(" ", without)) if off else without) is not None
     targets = topic & _THINGS
     if stem("argument") in targets:
@@ -217,6 +218,11 @@ def subject_of(text: str) -> Subject:
         _ALLOWS.search(text) is not None,
         frozenset(_kinds(without.casefold())),
     )
+
+
+def _is_affix(literal: str) -> bool:
+    """Whether it is only the beginning of names, such as ``fn_``, or only their end, such as ``_fn``."""
+    return len(literal) > 1 and (literal[0] == "_") != (literal[-1] == "_")
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:

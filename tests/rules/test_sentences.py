@@ -300,6 +300,8 @@ def test_no_sentence_holds_control_characters() -> None:
         ("from now on use single quotes", "always use double quotes"),
         ("use 4 spaces for indentation from now on", "always indent with 2 spaces"),
         ("from now on date format is DD/MM/YYYY", "always use the ISO format for dates"),
+        ("from now on start the names of topics with 't_'", "for topics, use 'k_' as in 'k_tides'"),
+        ("always use lowercase for processes and addresses", "uppercase for every process and every address"),
     ],
 )
 def test_a_later_rule_with_another_choice_replaces_the_former(new: str, old: str) -> None:
@@ -334,6 +336,7 @@ def test_a_rule_is_ended_by_saying_that_it_is_not_needed(new: str, old: str) -> 
         ("keep feature branches short", "keep release branches short"),
         ("always import the 'ab' module, even if you don't need it", "always import the 'cd' module"),
         ("when naming constants, always end them with '_c'", "put a single digit into names of constants"),
+        ("for topics, use '_k' as in 'tides_k'", "always start the names of topics with 't_'"),
         ("put a single digit into all class names", "use upper case for all class names"),
     ],
 )
