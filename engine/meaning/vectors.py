@@ -7,6 +7,7 @@ memory-mapped, so that a process that handles one message reads only the rows it
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import zlib
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ _LONGEST = 100
 _TOKENS_KEPT = 50_000
 _PAIRS_KEPT = 100_000
 _TOKEN = expression(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
+_NON_ASCII = expression(r"[^\x00-\x7f]+")
 
 
 class TokenVectors:
@@ -119,13 +121,16 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
 def tokens_of(text: str) -> list[str]:
     """The tokens of a text, lower case without accents: runs of letters, runs of digits, single symbols."""
     plain = normalised("NFD", ends_of(text).lower())
-    if not plain.isascii():
-        plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    plain = _NON_ASCII.sub(_without_marks, plain)
     found = _TOKEN.findall(plain)
     if len(found) > TOKENS_READ:
         half = TOKENS_READ // 2
         found = found[:half] + found[-half:]
     return [token[:_LONGEST] for token in found]
+
+
+def _without_marks(run: re.Match[str]) -> str:
+    return "".join(sign for sign in run[0] if not unicodedata.combining(sign))
 
 
 @lru_cache(maxsize=_PAIRS_KEPT)

@@ -18,7 +18,7 @@ from engine.recall.labels import Labels, Place
 from engine.recall.passages import place_of
 from engine.recall.recall import chosen
 from engine.recall.replay import MOST_PROMPTS, prompts
-from engine.search.passages import packed, words_of
+from engine.search.passages import number_of, words_of
 from engine.search.past import WordFinder
 from engine.search.worth import about
 from engine.startup.records import dataclass
@@ -324,9 +324,7 @@ def _row(past: Past, prompt: Played, results: list[SearchResult]) -> ToldPrompt:
 def _came_up(text: str, later: frozenset[int]) -> tuple[str, ...]:
     """The words of a text that came up later, in its order."""
     folded = text.casefold()
-    words = [
-        word for word in words_of(text) if later.issuperset(numpy.frombuffer(packed({word}), numpy.uint32))
-    ]
+    words = [word for word in words_of(text) if number_of(word) in later]
     return tuple(sorted(words, key=lambda word: (folded.find(word), -len(word))))
 
 

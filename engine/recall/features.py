@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.search.passages import CLOSING, PERSON, packed, words_of
+from engine.search.passages import CLOSING, PERSON, packed_words
 from engine.search.past import WordFinder
 from engine.startup.records import dataclass
 
@@ -103,7 +103,7 @@ def situation(message: str, recent: Sequence[str], answer: str, so_far: Words) -
 
 def numbers(text: str) -> Words:
     """The words of a text as numbers."""
-    return numpy.frombuffer(packed(words_of(text)), dtype=numpy.uint32)
+    return numpy.frombuffer(packed_words(text), dtype=numpy.uint32)
 
 
 def union(*words: Words) -> Words:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -39,8 +40,11 @@ _DENSE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}
 """Scripts without spaces between words."""
 _JOINT = expression(r"[./_-]+")
 _LONGEST_NAME = 64
+_CACHED = 65_536
+"""Runs of characters whose words are kept, since a conversation repeats them."""
 _KIND = expression(r"\[([^\[\]]*)\]$")
-_CODE = expression(r"[/_=<>{}()|\\`]|\w\.\w")
+_CODE = expression(r"(?<!\S)\S*?(?:[/_=<>{}()|\\`]|\w\.\w)")
+"""The beginning of a word with signs of code."""
 _FENCE = expression(r"[\s>]*(?:```|~~~)")
 _SHOWN = expression(r"\s*\||> ?(?:\[|→)")
 """A line of a table, or of a tool's call or output."""
@@ -55,32 +59,47 @@ class Passage(NamedTuple):
     first: int  # line of the chunk, from 0
     last: int  # inclusive
     flags: int  # of ``PERSON`` and ``CLOSING``
-    words: bytes  # as from ``packed``
+    words: bytes  # as from ``packed_words``
 
 
 def words_of(text: str) -> set[str]:
     """The distinct words of a text in lower case: whole names such as ``cli/state.go``, and their parts."""
-    found: set[str] = set()
-    for match in _WORD.findall(text.casefold()):
-        name = match.strip("./-_")
-        if len(name) <= _LONGEST_NAME:
-            found.add(name)
-        if not name.isalpha():
-            found.update(part for part in _JOINT.split(name) if len(part) > 2)
-        if not name.isascii():
-            for run in _DENSE.findall(name):
-                found.update(run[place : place + 2] for place in range(len(run) - 1))
-    return found
+    return set().union(*map(_words_in, _WORD.findall(text.casefold())))
+
+
+def packed_words(text: str) -> bytes:
+    """The numbers of a text's words, uint32, ascending."""
+    found: set[int] = set()
+    for run in set(_WORD.findall(text.casefold())):
+        found.update(_numbers_in(run) if len(run) <= _LONGEST_NAME else map(number_of, _words_in(run)))
+    return array("I", sorted(found)).tobytes()
+
+
+def _words_in(run: str) -> tuple[str, ...]:
+    """The name that a run of characters is, and its parts."""
+    name = run.strip("./-_")
+    found = [name] if len(name) <= _LONGEST_NAME else []
+    if not name.isalpha():
+        found += [part for part in _JOINT.split(name) if len(part) > 2]
+    if not name.isascii():
+        for dense in _DENSE.findall(name):
+            found += [dense[place : place + 2] for place in range(len(dense) - 1)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=_CACHED)
+def _numbers_in(run: str) -> tuple[int, ...]:
+    return tuple(map(number_of, _words_in(run)))
+
+
+def number_of(word: str) -> int:
+    """The number of a word, 32 bits."""
+    return crc32(word.encode("utf-8", "replace"))
 
 
 def session_words(pieces: Iterable[Piece]) -> bytes:
     """The words of a whole conversation, packed."""
-    return packed(words_of("\n".join(piece.chunk.text for piece in pieces)))
-
-
-def packed(words: set[str]) -> bytes:
-    """The numbers of words, uint32, ascending."""
-    return array("I", sorted({crc32(word.encode("utf-8", "replace")) for word in words})).tobytes()
+    return packed_words("\n".join(piece.chunk.text for piece in pieces))
 
 
 def is_prose(text: str) -> bool:
@@ -92,7 +111,7 @@ def is_prose(text: str) -> bool:
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     if lines >= _MANY_LINES and not dense and len(words) < _WORDS_PER_LINE * lines:
         return False  # what a program printed, or a list of names
-    plain = sum(_CODE.search(word) is None for word in words)
+    plain = len(words) - len(_CODE.findall(text))
     return len(text) >= (_TOO_SHORT if not dense else _TOO_SHORT // 2) and plain >= _PLAIN_SHARE * len(words)
 
 
@@ -158,7 +177,7 @@ def _cut(position: int, lines: Sequence[str], after: int, flags: int) -> list[Pa
     found: list[Passage] = []
     for first, last in prose(lines[after:]):
         text = "\n".join(lines[after + first : after + last])
-        found.append(Passage(position, after + first, after + last - 1, flags, packed(words_of(text))))
+        found.append(Passage(position, after + first, after + last - 1, flags, packed_words(text)))
     return found
 
 
