@@ -404,6 +404,12 @@ _OWN_PLAN = expression(
     r"|reiterate|repeat|see|request|recommend|encourage|make (?:it )?(?:clear|sure))\b)",
     _I,
 )
+_POINTS_BACK = expression(
+    r"^(?:(?!if|when|once|after|before)\w+,? ){0,3}?(?:always|never|stop|(?:do not|don['’]?t) ever)"
+    r" (?:do|doing) (?:that|this|it|so)\b",
+    _I,
+)
+"""Orders what was said before: "never do that again"."""
 _RECORDS = expression(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
     r" about)\b(?: \w+){0,6}? rules?\b"
@@ -485,6 +491,8 @@ def _said(sentence: str) -> tuple[str, int, float]:
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
         return "is a thought", 0, math.inf
+    if _POINTS_BACK.match(sentence):
+        return "does not say what it is about", 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):

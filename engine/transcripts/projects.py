@@ -174,6 +174,8 @@ class Projects:
         sessions a folder was so called.
         """
         names, used = _Names(), _in_use(self._files)
+        if not used:  # reading the heads of all transcripts would gain nothing
+            return names
         called: dict[Place, dict[str, None]] = {}
         place_in = lru_cache(maxsize=None)(lambda *head: _place_in(dict(zip(_FIELDS, head, strict=True))))
         for path in reversed(tuple(session_files(self._files.workspace))):

@@ -14,6 +14,8 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.sync.contents import kind_of
 from engine.sync.lines import union
+from engine.transcripts import projects
+from engine.transcripts.places import read_head
 from engine.transcripts.projects import Projects, project_of
 from tests.cases import each_case
 
@@ -92,6 +94,23 @@ def test_two_repositories_of_one_name_are_told_apart_by_owner(memory: Memory, ho
     assert project_of(third) == "shop-own" and project_of(fourth).startswith("shop-")
     assert len({project_of(each) for each in (first, second, third, fourth)}) == 4
     assert memory.projects.names(str(home / "acme/shop/packages")) == ("shop",)
+
+
+def test_where_no_name_is_in_use_no_session_is_read_for_one(
+    memory: Memory, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = memory.session(repository(home / "acme/shop", ACME), note=False)
+    read: list[Path] = []
+
+    def noted(path: Path) -> bytes:
+        read.append(path)
+        return read_head(path)
+
+    monkeypatch.setattr(projects, "read_head", noted)
+    (memory.root / "knowledge/rules.md").unlink(missing_ok=True)
+    assert Projects(memory.files).names(str(home / "acme/shop")) == ("shop",) and not read
+    memory.old("shop")
+    assert Projects(memory.files).names(str(home / "acme/shop")) == ("shop",) and read == [shop]
 
 
 def test_clones_of_one_remote_and_its_work_trees_have_one_name(memory: Memory, home: Path) -> None:
