@@ -406,10 +406,11 @@ _OWN_PLAN = expression(
 )
 _POINTS_BACK = expression(
     r"^(?:(?!if|when|once|after|before)\w+,? ){0,3}?(?:always|never|stop|(?:do not|don['’]?t) ever)"
-    r" (?:do|doing) (?:that|this|it|so)\b",
+    r" (?:do|doing) (?:that|this|it|so)\b"
+    r"|^(?:(?:and|but|also),? )*never (?:in|into|on|at|for|from|with|by)\b",
     _I,
 )
-"""Orders what was said before: "never do that again"."""
+"""Orders what was said before: "never do that again", "never in a release"."""
 _RECORDS = expression(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
     r" about)\b(?: \w+){0,6}? rules?\b"

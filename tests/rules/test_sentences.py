@@ -134,7 +134,13 @@ def test_what_is_limited_in_time_or_asked_is_never_plainly_a_rule(text: str) -> 
 
 
 @each_case(
-    "text", ["Never do that again on your own.", "please don't ever do this", "always do it like that"]
+    "text",
+    [
+        "Never do that again on your own.",
+        "please don't ever do this",
+        "always do it like that",
+        "and never in a release",
+    ],
 )
 def test_an_order_that_says_what_it_is_about_in_another_sentence_is_no_rule(text: str) -> None:
     assert plain(text) == [] and plain("never commit without my word, " + text) != []
