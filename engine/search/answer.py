@@ -116,7 +116,7 @@ def _candidates(engine: Engine, corpus: Corpus, words: Sequence[Word], query: Qu
         chunks = engine.by_words(words, BY_WORDS // part, scope)
         leaders = chunks[: LEADERS // part]
         if query.vector is not None and len(corpus.sample):
-            near = engine.by_vector(query.vector, BY_MEANING // part, scope, corpus.sample)
+            near = engine.by_vector(query.vector, BY_MEANING // part, scope)
             leaders = [*leaders, *near[: LEADERS // part]]
             chunks = [*chunks, *near]
     return engine.table(chunks, leaders, [term for term in query.terms if term in corpus.speakers], scope)

@@ -63,11 +63,8 @@ class Engine(Protocol):
         """
         ...
 
-    def by_vector(self, vector: Floats, count: int, scope: Scope, sample: Floats) -> list[int]:
-        """About ``count`` chunks whose vectors are near to a unit vector, about the nearest first.
-
-        ``sample`` is that of the corpus.
-        """
+    def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
+        """About ``count`` chunks whose vectors are near to a unit vector, about the nearest first."""
         ...
 
     def table(

@@ -22,7 +22,7 @@ from engine.errors import IndexFailed
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""
 
-VERSION = 7
+VERSION = 8
 """Bump when the tables, or what is stored in them for the same chunk, would be different."""
 
 TOKENIZER = ("porter", ["unicode61"])
@@ -94,7 +94,8 @@ CREATE TABLE terms (term INTEGER PRIMARY KEY, chunks INTEGER NOT NULL);
 CREATE TABLE totals (chunks INTEGER NOT NULL, length INTEGER NOT NULL, files INTEGER NOT NULL);
 INSERT INTO totals VALUES (0, 0, 0);
 CREATE TABLE sample (           -- the vectors with the smallest sums, which represent all
-    vector_sum INTEGER, chunk INTEGER, vector BLOB NOT NULL, PRIMARY KEY (vector_sum, chunk)
+    vector_sum INTEGER, chunk INTEGER, vector BLOB NOT NULL, signs BLOB NOT NULL,
+    PRIMARY KEY (vector_sum, chunk)
 ) WITHOUT ROWID;
 CREATE TABLE sessions (         -- the arrays of engine.search.past.Session, packed
     file INTEGER PRIMARY KEY,
@@ -168,14 +169,12 @@ def create(connection: apsw.Connection) -> None:
         connection.pragma("user_version", VERSION)
 
 
-def create_signs(connection: apsw.Connection, dimensions: int) -> None:
-    """Create the table of vectors' signs anew; none for 0 dimensions. sqlite-vec must be loaded."""
-    connection.execute("DROP TABLE IF EXISTS chunk_signs")
-    if dimensions:
-        connection.execute(
-            "CREATE VIRTUAL TABLE chunk_signs USING vec0"
-            f" (chunk INTEGER PRIMARY KEY, signs BIT[{-8 * (-dimensions // 8)}])"
-        )
+def create_signs(connection: apsw.Connection, bits: int) -> None:
+    """Create the table of vectors' signs anew. sqlite-vec must be loaded."""
+    connection.execute(
+        "DROP TABLE IF EXISTS chunk_signs;"
+        f" CREATE VIRTUAL TABLE chunk_signs USING vec0 (chunk INTEGER PRIMARY KEY, signs BIT[{bits}])"
+    )
 
 
 def get_meta(connection: apsw.Connection, key: str) -> str:

@@ -16,6 +16,7 @@ import numpy
 
 from engine.search.engines import AWAY, EVERYWHERE, Scope, Text, Word
 from engine.search.table import Corpus, File, Row, Table, scales_of, table_of
+from engine.search.vectors import PLANES, signs_of
 
 if TYPE_CHECKING:
     from apsw import SQLiteValue
@@ -109,13 +110,13 @@ class SqliteEngine:
             values,
         )
 
-    def by_vector(self, vector: Floats, count: int, scope: Scope, sample: Floats) -> list[int]:
+    def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_vector``."""
-        signs = numpy.packbits(vector > 0)
+        (signs,) = signs_of(vector[None, :])
         chunks, _, _ = self._totals
-        apart = numpy.sort(
-            numpy.bitwise_count(numpy.packbits(sample > 0, axis=1) ^ signs).sum(axis=1, dtype=int)
-        )
+        sample = b"".join([each for (each,) in self._connection.execute("SELECT signs FROM sample")])
+        differ = numpy.frombuffer(sample, dtype=numpy.uint8).reshape(-1, len(signs)) ^ signs
+        apart = numpy.sort(numpy.bitwise_count(differ).sum(axis=1, dtype=int))
         if scope.exclude:
             count += self._number(
                 f"SELECT coalesce(sum(chunk_count), 0) FROM files WHERE path IN {_IN.format(1)}",
@@ -129,13 +130,13 @@ class SqliteEngine:
             )
         place = count * len(apart) // max(chunks, 1)
         while True:
-            limit = int(apart[place]) if place < len(apart) and not inside else len(vector)
+            limit = int(apart[place]) if place < len(apart) and not inside else PLANES
             found = self._ids(
                 "SELECT chunk FROM chunk_signs WHERE signs MATCH vec_bit(?1) AND k = ?2 AND distance <= ?3"
                 f"{inside}",
                 (signs.tobytes(), min(count, _MOST_NEAREST), limit, *_values(scope)[: 1 if inside else 0]),
             )
-            if len(found) >= count // 2 or limit >= len(vector):
+            if len(found) >= count // 2 or limit >= PLANES:
                 return found
             place = 2 * place + 1
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 import apsw
 
@@ -13,6 +14,7 @@ from engine.search.changes import file_digest
 from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
 
+_BATCH = 4_096
 _MOST = 8
 """Maximum number of problems listed per kind; one is enough for a rebuild."""
 
@@ -125,8 +127,27 @@ def _vectors(connection: apsw.Connection) -> Iterator[str]:
             return
         stored += bool(vector)
     if dimensions and database.load_vectors(connection) == "":
-        signs = connection.execute(
-            "SELECT count(*) FROM chunk_signs WHERE chunk IN (SELECT id FROM chunks)"
+        signs = dict(
+            cast("Iterator[tuple[int, bytes]]", connection.execute("SELECT chunk, signs FROM chunk_signs"))
+        )
+        if len(signs) != stored or any(signs.get(each) != of for each, of in _signs(connection, dimensions)):
+            yield f"it contains {len(signs)} vectors for {stored} chunks, or others than were written"
+        strays = connection.execute(
+            "SELECT count(*) FROM sample LEFT JOIN chunks ON id = chunk"
+            " WHERE sample.vector IS NOT chunks.vector OR sample.vector_sum IS NOT chunks.vector_sum"
         ).get
-        if (signs, connection.execute("SELECT count(*) FROM chunk_signs").get) != (stored, stored):
-            yield f"it contains {signs} vectors for {stored} chunks"
+        if strays or any(
+            signs.get(chunk) != of for chunk, of in connection.execute("SELECT chunk, signs FROM sample")
+        ):
+            yield "the sample of its vectors differs from what was written"
+
+
+def _signs(connection: apsw.Connection, dimensions: int) -> Iterator[tuple[int, bytes]]:
+    """The signs that each chunk with a vector should have."""
+    import numpy  # noqa: PLC0415 — only for an index with vectors
+
+    rows = connection.execute("SELECT id, vector FROM chunks WHERE length(vector)")
+    while batch := list(islice(rows, _BATCH)):
+        packed = numpy.frombuffer(b"".join([vector for _, vector in batch]), dtype=numpy.int8)
+        found = vectors.signs_of(packed.reshape(-1, dimensions).astype(numpy.float32))
+        yield from zip((chunk for chunk, _ in batch), map(bytes, found), strict=True)

@@ -89,18 +89,30 @@ def test_of_common_words_alone_the_latest_chunks_are_found(
 def test_the_nearest_by_signs_are_found(opened: SqliteEngine, count: int) -> None:
     vector = vector_of("common heron entry3 part7")
     chunks = opened.table(opened.all(), [], [], EVERYWHERE)
-    apart = ((chunks.vectors > 0) != (vector > 0)).sum(axis=1)
-    sample = opened.corpus([], with_sample=True).sample
-    near = opened.by_vector(vector, count, EVERYWHERE, sample)
+    differ = vectors.signs_of(chunks.vectors) ^ vectors.signs_of(vector[None, :])
+    apart = numpy.bitwise_count(differ).sum(axis=1, dtype=int)
+    near = opened.by_vector(vector, count, EVERYWHERE)
     assert count // 2 <= len(near) <= count
     there = apart[numpy.isin(chunks.chunks, near)]
     assert there.max() <= numpy.sort(apart)[count - 1]
-    # With a sample of a few, the distance to look within is only guessed.
-    assert len(opened.by_vector(vector, count, EVERYWHERE, sample[:3])) >= count // 2
+
+
+def test_the_more_signs_two_vectors_share_the_smaller_is_the_angle_between_them() -> None:
+    rng = numpy.random.default_rng(1)
+    many = rng.standard_normal((2_000, 192)).astype(numpy.float32)
+    many += 2 * many[rng.integers(0, 40, 2_000)]  # near to one another in groups
+    many /= numpy.linalg.norm(many, axis=1, keepdims=True)
+    signs = vectors.signs_of(many)
+    assert signs.shape == (2_000, vectors.PLANES // 8)
+    found = []
+    for number in range(0, 100, 4):
+        apart = numpy.bitwise_count(signs ^ signs[number]).sum(axis=1, dtype=int)
+        nearest = numpy.argsort(-(many @ many[number]))[:100]
+        found.append(numpy.isin(nearest, numpy.argsort(apart)[:300]).mean())
+    assert numpy.mean(found) > 0.8
 
 
 def test_candidates_are_in_scope(opened: SqliteEngine) -> None:
-    sample = opened.corpus([], with_sample=True).sample
     vector, words = vector_of("common heron"), [Word("common", 240)]
     excluded = frozenset(f"knowledge/people/{number:02}.md" for number in range(0, 20, 2))
     for scope, size in (
@@ -108,11 +120,11 @@ def test_candidates_are_in_scope(opened: SqliteEngine) -> None:
         (Scope("person", excluded), 40),
         (Scope(None, excluded), 160),
     ):
-        for chunks in (opened.by_words(words, 300, scope), opened.by_vector(vector, 300, scope, sample)):
+        for chunks in (opened.by_words(words, 300, scope), opened.by_vector(vector, 300, scope)):
             inside = opened.table(chunks, [], [], scope)
             assert len(inside) == size
             assert not excluded.intersection(file.path for file in inside.files) or not scope.exclude
-    nearest = opened.by_vector(vector, 10, Scope(None, excluded), sample)
+    nearest = opened.by_vector(vector, 10, Scope(None, excluded))
     assert len(opened.table(nearest, [], [], Scope(None, excluded))) >= 5
 
 
