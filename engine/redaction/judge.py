@@ -12,7 +12,7 @@ from engine.redaction.shapes import shape
 from engine.redaction.values import has_digit, is_id, is_label, is_placeholder, is_reference
 from engine.startup.lazy import expression
 
-LEAST = 0.5
+LEAST = 0.6
 """Probability from which a value is a secret."""
 _JOINED, _SAID = -10, -5
 """Columns of the features: an operator joins name and value, a copula does."""

@@ -59,11 +59,11 @@ _DIGIT = expression(r"\d")
 _TRAILING = ".,;:!?)]}*"
 _SENTENCE_END = expression(r"[.!?。！？] (?=[^\W\da-z])|[。！？]")
 _COPULAS = frozenset(
-    """  # noqa: E501
-    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je jest są  # noqa: E501  # noqa: E501
-    to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd adalah ialah là hai है คือ هي هو  # noqa: E501  # noqa: E501
-    היא הוא 是 为 為 は 은 는 now temporarily  # noqa: E501
-    """.split()  # noqa: SIM905 — words of one list  # noqa: E501
+    """
+    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
+    jest są to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd
+    adalah ialah là hai है คือ هي هو היא הוא 是 为 為 は 은 는 now temporarily
+    """.split()  # noqa: SIM905 — words of one list
 )
 """What joins a name to its value in a sentence."""
 _SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
@@ -97,7 +97,25 @@ _BEARING = frozenset(
 """Names that say only that a value follows, which another name names."""
 # How a value is joined to the name before it.
 (_NONE, _SPACE, _EQUALS, _COLON, _ARROW, _COMMA, _PIPE, _TAG, _PAREN, _OTHER) = range(10)
-_JOINTS = {"": _SPACE, "=": _EQUALS, "==": _EQUALS, ":": _COLON, ":=": _EQUALS, "：": _COLON, "=>": _ARROW, "->": _ARROW, "→": _ARROW, "—": _ARROW, "–": _ARROW, ",": _COMMA, "|": _PIPE, ">": _TAG, "(": _PAREN, "[": _PAREN, "＝": _EQUALS}  # fmt: skip  # noqa: E501
+_JOINTS = {
+    "": _SPACE,
+    "=": _EQUALS,
+    "==": _EQUALS,
+    ":": _COLON,
+    ":=": _EQUALS,
+    "：": _COLON,
+    "=>": _ARROW,
+    "->": _ARROW,
+    "→": _ARROW,
+    "—": _ARROW,
+    "–": _ARROW,
+    ",": _COMMA,
+    "|": _PIPE,
+    ">": _TAG,
+    "(": _PAREN,
+    "[": _PAREN,
+    "＝": _EQUALS,
+}
 
 
 def proposed(text: str) -> Iterator[Span]:
