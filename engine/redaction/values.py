@@ -53,7 +53,6 @@ _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 _PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[!=<>]=[^=\s]")
-_NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}|[A-Z]{2,10}-\d{1,6}")
 _NAMES_ITSELF = expression(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
     r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth))"
@@ -78,17 +77,11 @@ _ID = expression(
     r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs)[_-][A-Za-z0-9_-]{8,}"
 )
 """Ids of messages, tool calls, requests and the like, which services of models and others give."""
-_JOINED = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
-_CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
 _SEPARATORS = expression(r"[\W_]")
 _CAMEL_NUMBERED = expression(r"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+){1,9}+")
-_DATE = expression(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
 _DIGIT = expression(r"[0-9]")
-_SYMBOL = expression(r"[^\w\s.-]")
-_RUN = expression(r"[\w+/=~.-]{16,}")
-_HEX = expression(r"[0-9a-fA-F-]+")
 
 
 def entropy(text: str) -> float:
