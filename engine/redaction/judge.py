@@ -9,7 +9,7 @@ from engine.redaction.names import meaning
 from engine.redaction.names import model as model
 from engine.redaction.places import surroundings
 from engine.redaction.shapes import shape
-from engine.redaction.values import has_digit, is_id, is_label, is_placeholder, is_reference
+from engine.redaction.values import has_digit, is_file, is_id, is_label, is_placeholder, is_reference
 from engine.startup.lazy import expression
 
 LEAST = 0.6
@@ -62,6 +62,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)
         or is_label(value)
+        or is_file(value)
         or (not quoted and is_reference(value))
     )
 

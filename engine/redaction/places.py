@@ -27,10 +27,16 @@ _WIDE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _IDENTIFIER = expression(
     rf"[{_WIDE}]{{1,24}}|(?<![A-Za-z0-9])(?:[^\W\d_{_WIDE}]|[{MARKS}])(?:[^\W{_WIDE}]|['’{MARKS}]|[.-](?=\w)|::(?=\w)){{0,60}}"
 )
-_RANDOM = expression(
-    r"(?<![A-Za-z0-9+/_-])(?=[A-Za-z0-9+/_.~-]{0,40}?(?:\d[A-Za-z]{1,9}\d|[a-z]\d{1,9}[A-Z]|[A-Z]\d{1,9}[a-z]|[a-z][A-Z][a-z]?[A-Z]))"
-    r"[A-Za-z0-9+/_.~-]{16,400}+={0,2}",
+_ANY_WIDE = expression(rf"[{_WIDE}]")
+_PLAIN_IDENTIFIER = expression(
+    rf"(?<![A-Za-z0-9])(?:[^\W\d_]|[{MARKS}])[\w'’{MARKS}]{{0,60}}(?:(?:[.-]|::)\w[\w'’{MARKS}]{{0,60}}){{0,9}}"
 )
+"""The same for texts without those scripts, in a third of the time."""
+_RUN = expression(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_.~-]{16,400}+={0,2}")
+_RANDOM = expression(
+    r"[A-Za-z0-9+/_.~-]{0,40}?(?:\d[A-Za-z]{1,9}\d|[a-z]\d{1,9}[A-Z]|[A-Z]\d{1,9}[a-z]|[a-z][A-Z][a-z]?[A-Z])"
+)
+"""The beginning of a run that looks random."""
 _PLAIN = r"[^\s\"'`“”<>,;\\&]"
 _VALUE = (
     r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
@@ -120,8 +126,10 @@ _JOINTS = {
 
 def proposed(text: str) -> Iterator[Span]:
     """Spans that may be secrets: whatever looks random, and what stands near a name of a secret."""
-    for match in _RANDOM.finditer(text):
+    for match in _RUN.finditer(text):
         start, end = match.span()
+        if _RANDOM.match(text, start) is None:
+            continue
         if text[start] in "nrt" and text.startswith("\\", start - 1) and start:
             start += 1
         if not (
@@ -130,15 +138,20 @@ def proposed(text: str) -> Iterator[Span]:
             and (text[end : end + 1] in "\r\n" or text.startswith("\\n", end))
         ):  # a line of a certificate, a signature or a picture
             yield from _parts(text, start, end)
-    for match in _IDENTIFIER.finditer(text):
-        said = meaning(match[0])
-        is_file = "." in match[0] and text.startswith((" ", "\t"), match.end())
-        if (
-            said[1] + said[2] >= _NAMING
-            and not is_file
-            and not text.startswith("arn:", _run_start(text, match.start()))
-        ):
-            yield from _near(text, match.start(), match.end(), said)
+    identifier = _IDENTIFIER if _ANY_WIDE.search(text) else _PLAIN_IDENTIFIER
+    for word in set(identifier.findall(text)):
+        said = meaning(word)
+        if said[1] + said[2] < _NAMING:
+            continue
+        start = text.find(word)
+        while start >= 0:
+            end = start + len(word)
+            there = identifier.match(text, start)
+            if there is not None and there.end() == end:
+                is_file = "." in word and text.startswith((" ", "\t"), end)
+                if not is_file and not text.startswith("arn:", _run_start(text, start)):
+                    yield from _near(text, start, end, said)
+            start = text.find(word, end)
 
 
 def _run_start(text: str, at: int) -> int:

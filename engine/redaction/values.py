@@ -75,12 +75,19 @@ _STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z
 _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
     r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs)[_-][A-Za-z0-9_-]{8,}"
+    r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
 )
 """Ids of messages, tool calls, requests and the like, which services of models and others give."""
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
 _SEPARATORS = expression(r"[\W_]")
 _CAMEL_NUMBERED = expression(r"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+){1,9}+")
+_FILE = expression(
+    r"[\w@()~ -]{1,100}(?:\.[\w-]{1,40}){0,4}\.(?:png|jpe?g|gif|svg|webp|ico|pdf|txt|md|jsonl?|[cm]?[jt]sx?"
+    r"|s?css|html?|map|py|rb|go|rs|java|kt|swift|[ch]|[ch]pp|cs|php|sh|sql|ya?ml|toml|lock|log|csv|xml|zip"
+    r"|t?gz|tar|mp[34]|wav|mov|db|vue|svelte|woff2?|ttf)(?:\?[\w=.&-]{0,40})?(?::\d{1,7}){0,2}"
+)
+"""The name of a file, with a line and a column as in a stack trace."""
 _DIGIT = expression(r"[0-9]")
 
 
@@ -127,6 +134,11 @@ def is_label(value: str) -> bool:
 def is_id(value: str) -> bool:
     """True if it has the form of the ids that services give to messages, tool calls and the like."""
     return _ID.fullmatch(value) is not None
+
+
+def is_file(value: str) -> bool:
+    """True for the name of a file."""
+    return "." in value and _FILE.fullmatch(value) is not None
 
 
 def stands_for_key(value: str) -> bool:
