@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from engine.redaction.commands import command_kinds
+from engine.redaction.judge import judged, naming_start
 from engine.redaction.kinds import Kind, compiled, kinds
-from engine.redaction.named import NAMED, Named
-from engine.redaction.runs import runs
-from engine.redaction.values import is_mixed, stands_for_key
+from engine.redaction.places import proposed, whole
+from engine.redaction.values import CHECKS, stands_for_key
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -23,6 +24,7 @@ PLACEHOLDER = "[secret]"
 
 _ASCII_LOWER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _BEFORE = 96
+_MOST_ROUNDS = 4
 _CHARACTER = expression(r"[^\n]")
 _NEVER_ESCAPES = "ghijklopqsuvwxyzGHIJKLMNOPQRSTUVWXYZ"
 """Letters in which no escape or color sequence ends."""
@@ -48,7 +50,10 @@ def redacted(text: str) -> str:
 def redact(text: str) -> tuple[str, int]:
     """The text with likely secrets replaced by ``PLACEHOLDER``, and their number."""
     count = 0
-    while spans := _spans(text):  # of several values after a word, only the first is found each time
+    for _ in range(_MOST_ROUNDS):  # what is redacted may let another value stand next to a naming word
+        spans = _spans(text)
+        if not spans:
+            break
         parts: list[str] = []
         at = 0
         for start, end, _ in spans:
@@ -89,36 +94,24 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
 def _spans(text: str) -> list[tuple[int, int, str]]:
     """Spans of secrets with their kinds, sorted and not overlapping."""
     shaped: list[tuple[int, int, str]] = []
-    named_anchors: list[tuple[int, int, Named]] = []
     covered_to = 0
-    for start, end, rules in _anchors(text):
+    for start, _, rules in _anchors(text):
         for rule in rules:
-            if isinstance(rule, Named):
-                named_anchors.append((start, end, rule))
-            elif start >= covered_to and (span := _shape(text, start, rule)) is not None:
-                shaped.append((*span, rule.name))
-                covered_to = span[1]
-    shaped += runs(text)
+            if start >= covered_to and (span := _shape(text, start, rule)) is not None:
+                covered_to = whole(text, *span)
+                shaped.append((span[0], covered_to, rule.name))
     shaped = _disjoint(sorted(shaped))
-    if not named_anchors:
-        return shaped
     starts = [span[0] for span in shaped]
-    named: list[tuple[int, int, str]] = []
+    found: list[tuple[int, int, str]] = []
     covered_to = 0
-    for start, end, hint in named_anchors:
+    for start, end in sorted(set(proposed(text)), key=lambda span: (span[0], -span[1])):
         index = bisect_right(starts, start) - 1
         if start < covered_to or (index >= 0 and start < shaped[index][1]):
             continue
-        found = hint.find(text, start, end)
-        if found is None:
-            continue
-        first, value, last = found
-        index = bisect_right(starts, value) - 1
-        if index >= 0 and last <= shaped[index][1]:
-            continue  # already found by its own shape, which names the kind better
-        named.append((first, last, hint.name))
-        covered_to = last
-    return _disjoint(sorted((*shaped, *named))) if named else shaped
+        if kind := judged(text, start, end):
+            covered_to = whole(text, start, end)
+            found.append((naming_start(text, start), covered_to, kind))
+    return _disjoint(sorted((*shaped, *found)))
 
 
 def _disjoint(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -148,7 +141,7 @@ def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
     if _FILLER.search(match[0]) or stands_for_key(match[0][len(kind.anchor) :]):
         return None
     span = match.span("value") if "value" in pattern.groupindex else (first, match.end())
-    return None if kind.mixed and not is_mixed(text[span[0] : span[1]]) else span
+    return span if not kind.check or CHECKS[kind.check](text[span[0] : span[1]]) else None
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:
@@ -166,7 +159,7 @@ def _begins_word(text: str, start: int, anchor: str) -> bool:
     )
 
 
-def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind | Named, ...]]]:
+def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind, ...]]]:
     """Start, end and rules of each anchor in a text, ordered by end."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
@@ -179,9 +172,8 @@ def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind | Named, ...]]]:
 def _automaton() -> Any:
     from ahocorasick import Automaton  # noqa: PLC0415 — only when a text is searched
 
-    rules: dict[str, tuple[Kind | Named, ...]] = {}
-    known: tuple[Kind | Named, ...] = (*kinds(), *NAMED)
-    for rule in known:
+    rules: dict[str, tuple[Kind, ...]] = {}
+    for rule in (*kinds(), *command_kinds()):
         rules[rule.anchor] = (*rules.get(rule.anchor, ()), rule)
     automaton = Automaton()
     for anchor, found in rules.items():

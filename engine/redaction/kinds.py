@@ -27,8 +27,8 @@ class Kind:
     """Matches from the anchor on. Group ``value`` is the secret if it is not the whole match."""
     before: str = ""
     """Matches the part of the secret before the anchor; if empty, no word character may precede it."""
-    mixed: bool = False
-    """Letters and digits must alternate in the secret, as they do not in names."""
+    check: str = ""
+    """What the secret must pass, of ``values.CHECKS``."""
 
 
 @cache
@@ -269,18 +269,19 @@ def kinds() -> tuple[Kind, ...]:
         found += (Kind(name, each.lower(), rf"{re.escape(each)}(?:{rest})") for each in anchors.split())
     found += (Kind(name, anchor, pattern, before) for name, anchor, pattern, before in _SHAPES)
     for anchor in _MARKS.split():
-        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, mixed=True))
+        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, check="mixed"))
     for anchor in _FIRST_MARKS.split():
-        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{20,200}}+(?![\w-])", mixed=True))
+        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{20,200}}+(?![\w-])", check="mixed"))
     text = (Path(__file__).parent / "data" / "gitleaks.txt").read_text(encoding="utf-8")
     prefixed, _, assigned = text.partition("\n[assigned]\n")
     for name, anchors, rest in _rows(prefixed):
         found += (
-            Kind(name, each.lower(), rf"{re.escape(each)}(?i:{rest})", mixed=True) for each in anchors.split()
+            Kind(name, each.lower(), rf"{re.escape(each)}(?i:{rest})", check="mixed")
+            for each in anchors.split()
         )
     for name, anchors, rest in _rows(assigned):
         pattern = rf"{_ASSIGNED}(?P<value>{rest})(?![\w-])"
-        found += (Kind(name, each, rf"(?i:{each}{pattern})", "$", mixed=True) for each in anchors.split())
+        found += (Kind(name, each, rf"(?i:{each}{pattern})", "$", check="mixed") for each in anchors.split())
     return tuple(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 from engine.startup.lazy import expression
 
@@ -27,7 +28,9 @@ _WORDS = frozenset(
     header headers result session cookie bytearray secretstr
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
-_PLACEHOLDER = expression(r"[<\[{(*•…].*|\$.*|%\(?\w+\)?s?%?|@\w+@", re.DOTALL)
+_PLACEHOLDER = expression(
+    r"[<\[{(*•…].*|\$.*|%\(\w+\)s?|%\w+%|%\w|@\w+@|#[0-9a-fA-F]{3,8}|![a-z]+[-/][\w/-]*", re.DOTALL
+)
 _FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???", "redacted")
 _PHRASE = expression(
     r"(?:(?i:your|insert|enter|replace|change|paste)[ _-]?|"
@@ -35,17 +38,21 @@ _PHRASE = expression(
     r"(?:my|the|some|use|put|add|get|set)(?=[A-Z]))[\w -]{0,40}?"
     r"(?:(?i:key|token|secret|password|passwd|pass|pwd|value|credentials?)|"
     r"(?<![A-Za-z0-9])(?i:here|me|it|this|in))"
-    r"[\w-]{0,20}|(?i:my|the|some|an?|new|old)(?i:key|token|secret|password|passwd|pass|pwd)\d{0,4}"
+    r"[\w-]{0,20}|value\d{0,4}|(?i:my|the|some|an?|new|old)(?i:key|token|secret|password|passwd|pass|pwd)\d{0,4}"
 )
 _ELSEWHERE = expression(
     r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
-    r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!\w+|&\w+$|data:)"
+    r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!!?[a-z/]+$|&[a-z_-]+$|data:)"
 )
+_PUBLIC = expression(
+    r"AAAA[BCE]3Nza|iVBORw0|/9j/4|R0lGOD|d09GM|PHN2Zy|UklGR|JVBERi0|LS0tLS1CRUdJTiBDRVJU|MII[A-J]"
+)
+"""How public keys, certificates, pictures, fonts and documents begin in base64."""
 _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
+_PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[!=<>]=[^=\s]")
-_NUMBERED_WORDS = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d{1,2}|[A-Z]{2,10}-\d{1,6}")
 _NAMES_ITSELF = expression(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
     r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth))"
@@ -67,20 +74,21 @@ _JOINED_PARTS = expression(r"[A-Za-z]+(?:[_-](?:[A-Za-z]+|\d{1,4}))+")
 _STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z]{1,14}|[A-Z]{1,14}))+")
 _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
-    r"batch|evt|event|item|conv|trace|span|cus|ftjob)[_-][A-Za-z0-9_-]{8,}"
+    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs)[_-][A-Za-z0-9_-]{8,}"
+    r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
 )
 """Ids of messages, tool calls, requests and the like, which services of models and others give."""
-_JOINED = expression(r"[A-Za-z]+(?:[_-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+")
-_CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*")
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
 _SEPARATORS = expression(r"[\W_]")
 _CAMEL_NUMBERED = expression(r"(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+){1,9}+")
-_DATE = expression(r"\d{4}-\d\d-\d\d(?:[T ].*)?|\d{1,2}:\d\d.*|\d+(?:\.\d+)*(?:[a-z]{1,3}|%)?|\d[\d,._]*")
+_FILE = expression(
+    r"[\w@()~ -]{1,100}(?:\.[\w-]{1,40}){0,4}\.(?:png|jpe?g|gif|svg|webp|ico|pdf|txt|md|jsonl?|[cm]?[jt]sx?"
+    r"|s?css|html?|map|py|rb|go|rs|java|kt|swift|[ch]|[ch]pp|cs|php|sh|sql|ya?ml|toml|lock|log|csv|xml|zip"
+    r"|t?gz|tar|mp[34]|wav|mov|db|vue|svelte|woff2?|ttf)(?:\?[\w=.&-]{0,40})?(?::\d{1,7}){0,2}"
+)
+"""The name of a file, with a line and a column as in a stack trace."""
 _DIGIT = expression(r"[0-9]")
-_SYMBOL = expression(r"[^\w\s.-]")
-_RUN = expression(r"[\w+/=~.-]{16,}")
-_HEX = expression(r"[0-9a-fA-F-]+")
 
 
 def entropy(text: str) -> float:
@@ -100,6 +108,9 @@ def is_placeholder(value: str) -> bool:
         or _STAND_IN.fullmatch(value) is not None
         or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
         or _CONSTANT.fullmatch(value) is not None
+        or _PUBLIC.match(value) is not None
+        or (_NAMES_ITSELF.search(value) is not None and _JOINED_PARTS.fullmatch(value) is not None)
+        or ".tgz#" in value
         or "${" in value
         or "{{" in value
         or "[secret]" in value
@@ -123,6 +134,11 @@ def is_label(value: str) -> bool:
 def is_id(value: str) -> bool:
     """True if it has the form of the ids that services give to messages, tool calls and the like."""
     return _ID.fullmatch(value) is not None
+
+
+def is_file(value: str) -> bool:
+    """True for the name of a file."""
+    return "." in value and _FILE.fullmatch(value) is not None
 
 
 def stands_for_key(value: str) -> bool:
@@ -167,78 +183,49 @@ def is_reference(value: str) -> bool:
     """True for an identifier or an expression in source code."""
     if _is_code(value):
         return True
-    if not _DOTTED.fullmatch(value):
-        return False
-    return not any(
-        len(part) >= 16 and not part.islower() and _CAMEL.fullmatch(part) is None and entropy(part) >= 3.3
-        for part in re.split(r"\.|::|->", value)
-    )
+    # In a name, letters of one case stand together; digits are few.
+    return _DOTTED.fullmatch(value) is not None and 4 * len(_PART.findall(value)) <= len(value) + 6
 
 
-def is_password(value: str, *, quoted: bool, assigned: bool, ends: bool) -> bool:
-    """True if the value after a word for password is a password.
-
-    Args:
-        value: Without quotes.
-        assigned: It follows ``NAME=``, as in an environment or on a command line.
-        ends: It ends its clause.
-    """
-    if len(value) < 4 or is_placeholder(value) or is_label(value):
-        return False
-    if not quoted and is_reference(value):
-        return False
-    if has_digit(value) or _SYMBOL.search(value):
-        return value.isdigit() or not (_DATE.fullmatch(value) and not value.isdigit())
-    if _JOINED.fullmatch(value) or (not assigned and _is_type(value)):
-        return _NAMES_ITSELF.search(value) is None and (quoted or assigned or (ends and "-" in value))
-    if quoted:
-        return " " not in value
-    return assigned or (ends and not value.lower().endswith(("ed", "ing")))
+def has_digits(value: str) -> bool:
+    """True if letters and digits are in it, and it is no placeholder."""
+    return has_digit(value) and is_real(value) and any(map(str.isalpha, value))
 
 
-def is_key(value: str, *, quoted: bool, assigned: bool) -> bool:
-    """True if the value after a word such as key or token is a secret; arguments as for ``is_password``."""
-    is_numbered = has_digit(value)
-    if not (is_numbered or assigned) and value in (value.lower(), value.upper()):
-        return False
-    if len(value) < 8 or " " in value or is_placeholder(value) or _DATE.fullmatch(value):
-        return False
-    if not quoted and is_reference(value):
-        return False
-    if is_numbered:
-        if _JOINED_PARTS.fullmatch(value) and _NAMES_ITSELF.search(value):
-            return False
-        return _NUMBERED_WORDS.fullmatch(value) is None and (quoted or not _is_type(value))
-    if _JOINED.fullmatch(value):
-        return assigned and _NAMES_ITSELF.search(value) is None
-    mixed = value.lower() != value and value.upper() != value and not _CAMEL.fullmatch(value)
-    return (mixed and len(value) >= 16 and entropy(value) >= 3.2) or (assigned and "." not in value)
+def is_real(value: str) -> bool:
+    """True if it is long enough and no placeholder."""
+    return len(value) > 2 and not is_placeholder(value)
 
 
-def is_typed(value: str) -> bool:
-    """True if it looks like a password in a sentence: letters and digits, but no name, date or id."""
-    if len(value) < 6 or not value.isascii() or not has_digit(value) or not any(map(str.isalpha, value)):
+def _is_login(value: str) -> bool:
+    """True for ``name:password`` unless they are placeholders or two numbers, or for a token alone."""
+    if ":" not in value:
+        return len(value) >= 20 and has_digits(value)
+    name, _, password = value.partition(":")
+    if not is_real(password) or (name.isdigit() and password.isdigit()):
         return False
-    if len(value) >= 7 and _HEX.fullmatch(value):
-        return False
-    others = (_DATE, _NUMBERED_WORDS, _JOINED_PARTS, _ID, _CONSTANT, _CAMEL_NUMBERED)
-    if is_placeholder(value) or is_reference(value) or any(each.fullmatch(value) for each in others):
-        return False
-    return _MIXED.search(value) is not None or (
-        (value.lower() != value and value.upper() != value) or _SYMBOL.search(value) is not None
-    )
+    return not (name.lower() in _EXAMPLES and password.lower() in _EXAMPLES)
 
 
-def _is_type(value: str) -> bool:
-    """True if it looks like a class name: at least two capitalized words."""
-    return _CAMEL.fullmatch(value) is not None and sum(map(str.isupper, value)) >= 2
+_EXAMPLES = frozenset("user username name pass password passwd pwd secret me foo bar token".split())  # noqa: SIM905
 
 
-def is_random(value: str) -> bool:
-    """True if a run of letters and digits does not look like a name."""
-    if len(value) < 16 or _RUN.fullmatch(value) is None or _HEX.fullmatch(value) or is_placeholder(value):
-        return False
-    if "/" in value or any(each.fullmatch(value) for each in (_DOTTED, _NUMBERED_WORDS)):
-        return False
-    kinds = sum(any(test(letter) for letter in value) for test in (str.isdigit, str.islower, str.isupper))
-    return kinds == 3 and entropy(value) >= 3.5
+def _is_credential(value: str) -> bool:
+    name = value.replace("_", "").replace("-", "")
+    return len(value) >= 8 and not (is_placeholder(value) or is_reference(value) or name.isalpha())
+
+
+def _has_secret_cookie(value: str) -> bool:
+    values = [part.partition("=")[2] for part in value.split(";")]
+    return any(len(each) >= 12 and has_digits(each) for each in values)
+
+
+CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "real": is_real,
+    "digits": has_digits,
+    "mixed": is_mixed,
+    "login": _is_login,
+    "credential": _is_credential,
+    "cookie": _has_secret_cookie,
+}
+"""What a value must pass where its place alone does not tell."""

@@ -1,0 +1,105 @@
+"""Secrets that only their place tells: arguments of commands, logins in addresses, fields of headers."""
+
+# ruff: noqa: E501 — one line for a place
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.redaction.kinds import Kind
+
+_REST = r"[^\n|;&]{0,200}?"
+_ARGUMENT = r"\\?[\"']?(?P<value>[^\s\"'\\]{3,200})"
+_LOGIN = r"\\?[\"']?(?P<value>[^\s:\"'/]{0,64}:[^\s\"'\\]{3,200})"
+_COOKIES = (
+    r"cookie\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
+    r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
+)
+_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|gpg)"
+_OPTIONS = r"""
+mysql mariadb         | -p(?![ =-])
+sshpass mongo docker+login podman+login helm+registry+login az+login cf+login oc+login | -p ?
+redis-cli             | -a ?
+zip sqlcmd bcp mosquitto_ | (?-i:-P) ?
+unrar 7z rar          | -p(?=\S)
+ldap                  | (?-i:-w) ?
+snmp                  | (?-i:-[cAX]) ?
+keytool jarsigner     | -\w{0,5}(?:store|key)pass[ =]
+cmdkey                | /pass:
+xfreerdp mstsc        | /p:
+smbclient             | -U ?[\"']?[^\s%]{1,60}%
+openssl               | -(?:pass(?:in|out)?|passwd)(?: -\d)? (?:pass:)?(?![a-z]+\b)
+openssl               | (?-i:-[kK]) (?!\S+\.\w{2,4}\b)
+kadmin addprinc       | -pw ?
+x11vnc                | -passwd ?
+lftp                  | -u ?\S{1,60}?,
+usermod useradd       | -p ?
+"""
+"""Commands, and the option whose argument is a password."""
+_PLACES: tuple[tuple[str, str, str, str, str], ...] = (
+    (
+        "authorization header",
+        "authorization",
+        r"authorization\\?[\"']?(?:\\?[\"'], ?\\?[\"']?value\\?[\"']?)?[ \t]{0,3}[:=, ][ \t]{0,3}\\?[\"']?(?:[a-z][\w-]{1,20}[ =]{1,2})?"
+        r"(?P<value>[\w.~+/=:-]{8,4000})",
+        "$",
+        "credential",
+    ),
+    ("bearer token", "bearer ", r"bearer (?P<value>[\w.~+/=-]{16,4000})", "", "digits"),
+    ("cookie", "cookie", _COOKIES, "$", "cookie"),
+    (
+        "address with a password",
+        "://",
+        r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])",
+        "$",
+        "login",
+    ),
+    ("address with a password", "@tcp(", r"(?=@tcp\()", r"[^\s\"'`/=]{1,80}:[^\s\"'`/=]{1,100}$", "login"),
+    ("password on a command line", "curl", rf"curl\b{_REST}\s(?:-b|--cookie)[ =][\"']?(?P<value>[\w.-]{{1,80}}=[^\s\"']{{12,999}})", "", "cookie"),
+    *(
+        ("password on a command line", each, rf"{each}[ =]?{_LOGIN}", r"[\s\"']$", "login")
+        for each in ("--user", "--auth", "--proxy-user", "--login")
+    ),
+    ("password on a command line", "curl", rf"curl\b{_REST}\s-[a-z]{{0,5}}u ?{_LOGIN}", "", "login"),
+    *(("password on a command line", each, rf"{each} -a ?{_LOGIN}", "", "login") for each in ("http", "https", "xh")),
+    *(
+        ("password on a command line", each, rf"{each}(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real")
+        for each in ("echo", "printf")
+    ),
+    ("password on a command line", "<<<", r"<<< ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
+    ("password on a command line", "htpasswd", r"htpasswd (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
+    ("password on a command line", "net use", r"net use (?:[^\n]{0,80}?/user:\S+|\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
+    ("password on a command line", "net user", r"net user \S{1,60} (?P<value>[^\s/\"'*][^\s\"']{3,100})", "", "digits"),
+    ("password on a command line", "convertto-securestring", r"[a-z-]+ (?:-string )?\\?[\"'](?P<value>[^\"'$\n\\]{3,200})", "", "real"),
+    ("password on a command line", "wpa_passphrase ", r"wpa_passphrase \S{1,40} (?P<value>\S{6,80})", "", "real"),
+    *(("password on a command line", each, rf"{each} (?:system/|scott/|[\w.]{{1,40}}/)(?P<value>[^\s@/\"']{{4,80}})", "", "real") for each in ("sqlplus", "impdp", "expdp", "rman")),
+    ("password", "identified by", r"identified by (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
+    ("SNMP community", "com2sec", r"com2sec \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
+    *(("password of a router", f"{word} {level} ", rf"{word} {level} (?P<value>\S{{4,80}})", "", "real" if level == "0" else "digits") for word in ("password", "secret") for level in "05789"),
+    *(("password of a router", each, rf"{each}{_REST}\bkey (?:\d )?(?P<value>\S{{6,80}})", "", "digits") for each in ("tacacs", "radius", "isakmp")),
+    ("password of a network", "wifi:", r"wifi:(?:[^;:\n]:[^;\n]{0,40};){0,4}P:(?P<value>(?:\\.|[^;\\\n]){4,80}+);", "", "real"),
+    *(("login of a mail server", each, rf"{re.escape(each)}\s{{1,9}}(?P<value>[^\s:]{{1,80}}:\S{{3,100}})", ".$", "login") for each in ("]:587", "]:465")),
+    *(
+        ("registry login", each, r"_?auth\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])", ".$" if each[0] == "_" else "", "mixed")
+        for each in ('auth":', 'auth\\":', 'auth" :', "auth':", "auth: ", "_auth=")
+    ),
+    ("password file", ":*:", r":\*:[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
+    *(("password file", f"{port}:", rf"{port}:(?:[^:\s]{{1,80}}:){{2}}(?P<value>[^\s\"':]{{3,200}})", r"[\w.*-]:$", "real") for port in ("5432", "5433", "3306", "6432")),
+    *(
+        ("seed phrase", each, rf"{each}\W{{0,6}}(?:is )?(?P<value>(?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})\b", "", "")
+        for each in ("seed phrase", "recovery phrase", "mnemonic", "seed_phrase")
+    ),
+    *(("password hash", f"${each}$", rf"\${each}\$[\w./$=,+-]{{20,200}}", r"(?<![\w$])$", "") for each in ("1", "5", "6", "y", "2y", "2a", "2b", "apr1")),
+)  # fmt: skip
+
+
+def command_kinds() -> Iterator[Kind]:
+    """All kinds of secrets that a place tells."""
+    for name, anchor, pattern, before, check in _PLACES:
+        yield Kind(name, anchor, f"(?i:{pattern})", before, check)
+    for line in _OPTIONS.strip().splitlines():
+        commands, option = (part.strip() for part in line.split("|", 1))
+        for command in commands.replace("+", "\0").split():
+            anchor = command.replace("\0", " ")
+            pattern = rf"(?i:{re.escape(anchor)}\w{{0,10}}\b{_REST}\s{option}{_ARGUMENT})"
+            yield Kind("password on a command line", anchor, pattern, "", "real")

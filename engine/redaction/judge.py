@@ -1,0 +1,110 @@
+"""Decides whether a value is a secret, from its shape and its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from engine.redaction.names import meaning
+from engine.redaction.names import model as model
+from engine.redaction.places import surroundings
+from engine.redaction.shapes import shape
+from engine.redaction.values import has_digit, is_file, is_id, is_label, is_placeholder, is_reference
+from engine.startup.lazy import expression
+
+LEAST = 0.6
+"""Probability from which a value is a secret."""
+_JOINED, _SAID = -10, -5
+"""Columns of the features: an operator joins name and value, a copula does."""
+_NAMED = 28
+"""First of the columns that tell what the value is called."""
+_NAMES = 0.5
+_DIGITS = (12, 13)
+"""Columns of the features: hexadecimal digits, a UUID."""
+_ENOUGH = 200
+_ASSIGNMENT = expression(r"[A-Za-z_]{4,}=[^=\s]")
+"""Within a value: it is a list of them."""
+_BEFORE = 100
+QUOTES = "\"'`"
+_ASSIGNED = expression(
+    r"(?P<name>[^\W\d_][\w-]{0,60})(?:\\{0,3}[\"'`\])]){0,3}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}(?:\\{0,3}[\"'`“])?\Z"
+)
+_WORD = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\dA-Za-z_]+")
+_QUALIFIERS = frozenset(
+    [
+        "api",
+        "access",
+        "secret",
+        "private",
+        "auth",
+        "master",
+        "encryption",
+        "signing",
+        "app",
+        "account",
+        "client",
+        "service",
+    ]
+)
+
+
+def features(text: str, start: int, end: int) -> tuple[float, ...]:
+    """The features of a value and its place."""
+    value = text[start:end]
+    return (*shape(value), *surroundings(text, start, end))
+
+
+def ruled_out(value: str, *, quoted: bool) -> bool:
+    """True for what is no secret wherever it stands."""
+    return (
+        len(value) < 4
+        or _ASSIGNMENT.search(value, 0, _ENOUGH) is not None
+        or not (value.isascii() or has_digit(value))
+        or is_placeholder(value)
+        or is_label(value)
+        or is_file(value)
+        or (not quoted and is_reference(value))
+    )
+
+
+def judged(text: str, start: int, end: int) -> str:
+    """The kind of secret a span is; empty if it is none."""
+    value = text[start:end]
+    if ruled_out(value, quoted=text[start - 1 : start] in QUOTES and start > 0):
+        return ""
+    found = features(text, start, end)
+    if is_id(value) and not (found[_JOINED] or found[_SAID]):
+        return ""
+    if probability(found) < LEAST:
+        return ""
+    password, key = found[_NAMED : _NAMED + 2]
+    if any(found[at] for at in _DIGITS) and max(password, key) < _NAMES:
+        return ""  # a hash or an id
+    return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
+
+
+def probability(found: Sequence[float]) -> float:
+    """That a value with some features is a secret."""
+    tree = model()
+    total: float = tree["start"]
+    column, limit, low, high = tree["column"], tree["limit"], tree["low"], tree["high"]
+    for node in tree["roots"]:
+        while (at := column[node]) >= 0:
+            node = low[node] if found[at] <= limit[node] else high[node]
+        total += limit[node]
+    return 1 / (1 + math.exp(-total))
+
+
+def naming_start(text: str, start: int) -> int:
+    """Where the words that name a secret start, if an operator joins them to it; else where it starts itself."""  # noqa: E501
+    first = max(0, start - _BEFORE)
+    assigned = _ASSIGNED.search(text, first, start)
+    if assigned is None:
+        return start
+    places = [(each[0], assigned.start() + each.start()) for each in _WORD.finditer(assigned["name"])]
+    for at, (word, place) in enumerate(places):
+        said = meaning(word)
+        if said[1] + said[2] > _NAMES:
+            is_qualified = at > 0 and word.lower() == "key" and places[at - 1][0].lower() in _QUALIFIERS
+            return places[at - 1][1] if is_qualified else place
+    return start

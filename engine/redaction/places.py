@@ -1,0 +1,328 @@
+"""Where values stand: after a name and an operator, an option, a header, in an address, a tag, a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
+from engine.startup.lazy import expression
+
+Span = tuple[int, int]
+_WINDOW = 110
+"""Characters before a value whose words are looked at."""
+_AFTER = 60
+"""The same after it."""
+_NEAR = 90
+"""Characters after a naming word in which values are looked for."""
+_NAMING = 0.15
+"""Probability from which a word may name a secret."""
+_MOST_WORDS = 9
+_FAR = 20.0
+_JUDGED = 190
+"""Characters from which a value may go on after what is judged of it."""
+_LINE = 56
+"""Characters from which a line may be one of a block in base64."""
+_WIDE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Scripts whose words may touch a value: Thai, Japanese, Chinese, Korean."""
+_IDENTIFIER = expression(
+    rf"[{_WIDE}]{{1,24}}|(?<![A-Za-z0-9])(?:[^\W\d_{_WIDE}]|[{MARKS}])(?:[^\W{_WIDE}]|['’{MARKS}]|[.-](?=\w)|::(?=\w)){{0,60}}"
+)
+_ANY_WIDE = expression(rf"[{_WIDE}]")
+_PLAIN_IDENTIFIER = expression(
+    rf"(?<![A-Za-z0-9])(?:[^\W\d_]|[{MARKS}])[\w'’{MARKS}]{{0,60}}(?:(?:[.-]|::)\w[\w'’{MARKS}]{{0,60}}){{0,9}}"
+)
+"""The same for texts without those scripts, in a third of the time."""
+_RUN = expression(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_.~-]{16,400}+={0,2}")
+_RANDOM = expression(
+    r"[A-Za-z0-9+/_.~-]{0,40}?(?:\d[A-Za-z]{1,9}\d|[a-z]\d{1,9}[A-Z]|[A-Z]\d{1,9}[a-z]|[a-z][A-Z][a-z]?[A-Z])"
+)
+"""The beginning of a run that looks random."""
+_PLAIN = r"[^\s\"'`“”<>,;\\&]"
+_VALUE = (
+    r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
+    rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
+    rf"{_PLAIN}{{0,200}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,200}}){{0,8}}))"
+)
+_OPERATOR = (
+    r"(?:\\{0,3}[\"'`\])]){0,3}(?:"
+    r"[ \t]{0,3}:[ \t]?[A-Za-z_][\w.\[\]| ]{0,40}?[ \t]?=[ \t]{0,3}(?=[\"'])"  # password: str = "…"
+    r"|[ \t]{0,3}(?::=|=>|->|→|={1,3}|:(?!:)|：|＝)\s{0,3}"
+    r"|,[ \t]?(?=[\"'])|[ \t]?\|[ \t]"  # define("PASSWORD", "…"), | password | … |
+    r"|[\"']?[^<>\n]{0,40}>"  # <password>…</password>
+    r"|,?(?:\s|\\n){1,40}\\?[\"']?(?:value|default)\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
+    r"|[ \t]?\{ ?default[ \t]?=[ \t]?"
+    r"|[ \t]{1,3}(?=\S)"
+    r")"
+)
+_AFTER_NAME = expression(_OPERATOR + _VALUE)
+_TOKEN = expression(r"(?<![A-Za-z0-9/+_\\-])[!#-&*+\-./0-9:=?@A-Z^_a-z~]{4,200}")
+_NAMED = expression(r"[A-Za-z][\w-]*[=:](?=[^=/]{4})")
+_NEXT = expression(r"&(?=[\w.%-]+=)")
+_QUOTED = expression(r"[\"'`“「«](?P<inner>[^\s\"'`“”「」«»\\]{4,120})[\"'`”」»]")
+_REMAINDER = expression(r"(?:[\w+/=-]|[.~](?=\w))*")
+_WORD = expression(r"[A-Za-z]?[a-z]{0,14}")
+_DIGIT = expression(r"\d")
+_TRAILING = ".,;:!?)]}*"
+_SENTENCE_END = expression(r"[.!?。！？] (?=[^\W\da-z])|[。！？]")
+_COPULAS = frozenset(
+    """
+    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
+    jest są to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd
+    adalah ialah là hai है คือ هي هو היא הוא 是 为 為 は 은 는 now temporarily
+    """.split()  # noqa: SIM905 — words of one list
+)
+"""What joins a name to its value in a sentence."""
+_SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
+_GLUED = ("是", "为", "為", "は", "が", "은", "는", "了", "คือ", "成")
+_CALLED = expression(
+    r"[\"'`”」»]?,? (?:as|is|are|was|for)(?: (?:the|our|my|your|its|a|an|new|this))* "
+    r"(?P<name>[A-Za-z][\w-]*(?: (?!(?:for|of|on|to|in|at|when|until|and|or|is|as)\b)[A-Za-z][\w-]*){0,4})"
+)
+"""What a value is called after it: ``… as the admin password``."""
+_BEARING = frozenset(
+    [
+        "value",
+        "values",
+        "default",
+        "val",
+        "content",
+        "text",
+        "data",
+        "secure",
+        "v",
+        "k",
+        "key",
+        "name",
+        "set",
+        "add",
+        "string",
+        "entry",
+        "property",
+    ]
+)
+"""Names that say only that a value follows, which another name names."""
+# How a value is joined to the name before it.
+(_NONE, _SPACE, _EQUALS, _COLON, _ARROW, _COMMA, _PIPE, _TAG, _PAREN, _OTHER) = range(10)
+_JOINTS = {
+    "": _SPACE,
+    "=": _EQUALS,
+    "==": _EQUALS,
+    ":": _COLON,
+    ":=": _EQUALS,
+    "：": _COLON,
+    "=>": _ARROW,
+    "->": _ARROW,
+    "→": _ARROW,
+    "—": _ARROW,
+    "–": _ARROW,
+    ",": _COMMA,
+    "|": _PIPE,
+    ">": _TAG,
+    "(": _PAREN,
+    "[": _PAREN,
+    "＝": _EQUALS,
+}
+
+
+def proposed(text: str) -> Iterator[Span]:
+    """Spans that may be secrets: whatever looks random, and what stands near a name of a secret."""
+    for match in _RUN.finditer(text):
+        start, end = match.span()
+        if _RANDOM.match(text, start) is None:
+            continue
+        if text[start] in "nrt" and text.startswith("\\", start - 1) and start:
+            start += 1
+        if not (
+            end - start >= _LINE
+            and (not start or text[start - 1] == "\n" or text.startswith("\\n", start - 2))
+            and (text[end : end + 1] in "\r\n" or text.startswith("\\n", end))
+        ):  # a line of a certificate, a signature or a picture
+            yield from _parts(text, start, end)
+    identifier = _IDENTIFIER if _ANY_WIDE.search(text) else _PLAIN_IDENTIFIER
+    for word in set(identifier.findall(text)):
+        said = meaning(word)
+        if said[1] + said[2] < _NAMING:
+            continue
+        start = text.find(word)
+        while start >= 0:
+            end = start + len(word)
+            there = identifier.match(text, start)
+            if there is not None and there.end() == end:
+                is_file = "." in word and text.startswith((" ", "\t"), end)
+                if not is_file and not text.startswith("arn:", _run_start(text, start)):
+                    yield from _near(text, start, end, said)
+            start = text.find(word, end)
+
+
+def _run_start(text: str, at: int) -> int:
+    """Where the run of characters without a space starts, at most 60 before a place."""
+    first = max(0, at - 60)
+    return max(text.rfind(each, first, at) for each in " \"'\n") + 1 or first
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[Span]:
+    """A random run, or the parts of a path."""
+    run = text[start:end]
+    if "/" not in run or "+" in run or run.endswith("="):
+        yield start, end
+        return
+    at = start
+    for part in run.split("/"):
+        if len(part) >= 12:
+            yield at, at + len(part)
+        at += len(part) + 1
+
+
+def _near(text: str, first: int, last: int, said: Meaning) -> Iterator[Span]:
+    match = _AFTER_NAME.match(text, last)
+    if match is not None:
+        group = "bare" if match["inner"] is None else "inner"
+        start, end = match.span(group)
+        if group == "bare":
+            value = text[start:end]
+            start, value = (
+                _bare(value, start) if text[start - 1] in " \t" else (start, value.rstrip(_TRAILING))
+            )
+            end = start + len(value)
+        is_word = _WORD.fullmatch(text, start, end) is not None and said[1] < _NAMING
+        # In a table, not after the pipe of a shell.
+        if not is_word and ("|" not in text[last:start] or _DIGIT.search(text, start, end)):
+            yield start, end
+    stop = text.find("\n", last, last + _NEAR)
+    stop = min(last + _NEAR, len(text)) if stop < 0 else stop
+    has_digit = _DIGIT.search(text, last, stop) is not None
+    for match in _QUOTED.finditer(text, last, min(stop + 40, len(text))):
+        if match.start() < stop:
+            yield match.span("inner")
+    for match in (
+        _TOKEN.finditer(text, last, min(stop + 200, len(text)))
+        if has_digit or _SAID.search(text, last, stop)
+        else ()
+    ):
+        start = match.start()
+        if start >= stop:
+            break
+        start, token = _bare(match[0], start)
+        between = text[last:start].split()
+        is_said = bool(between) and between[-1].strip(":").lower() in _COPULAS
+        if len(token) >= 4 and (is_said or (has_digit and _DIGIT.search(token))):
+            yield start, start + len(token)
+    begin = text.rfind("\n", max(0, first - _AFTER), first) + 1 or max(0, first - _AFTER)
+    if first - begin > 8 and _DIGIT.search(text, begin, first):
+        for match in _TOKEN.finditer(text, begin, first):
+            start, token = _bare(match[0], match.start())
+            if len(token) >= 6 and _DIGIT.search(token):
+                yield start, start + len(token)
+
+
+def _bare(token: str, start: int) -> tuple[int, str]:
+    """A token and its start without a name before it, another one after it, and punctuation."""
+    named = _NAMED.match(token)
+    first = named.end() if named else 0
+    return start + first, _NEXT.split(token[first:], 1)[0].rstrip(_TRAILING)
+
+
+def whole(text: str, start: int, end: int) -> int:
+    """Where a value ends of which only the beginning is judged."""
+    more = _REMAINDER.match(text, end) if end - start >= _JUDGED else None
+    return more.end() if more else end
+
+
+def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
+    """The features of a place."""
+    begin = max(0, start - _WINDOW)
+    before = text[begin:start]
+    line = before.rfind("\n") + 1
+    if not before[line:].strip(" \t\"'`-*>+\\"):
+        line = before.rfind("\n", 0, max(0, line - 1)) + 1
+    elif (quoted_line := before.rfind("\\n")) > line:
+        line = quoted_line + 2
+    for match in _SENTENCE_END.finditer(before, line):
+        line = match.end()
+    found = [(each[0], each.start(), each.end()) for each in _IDENTIFIER.finditer(before, line)][
+        -_MOST_WORDS:
+    ]
+    quoted = before[-1:] in "\"'`“「«" and bool(before)
+    after = text[end : end + _AFTER]
+    ending = after.find("\n")
+    after = after if ending < 0 else after[:ending]
+    at = len(found) - 1
+    gap = before[found[at][2] :] if found else before[-3:]
+    bare_gap = gap.strip(" \t\n\"'`\\“「«*)]}bfru")
+    joint = _JOINTS.get(bare_gap, _OTHER)
+    if joint == _SPACE and not gap:
+        joint = _NONE
+    last = found[at][0] if found else ""
+    copula = at > 0 and joint <= _COLON and last.lower() in _COPULAS
+    bearing = (
+        at > 0
+        and not copula
+        and last.lower() in _BEARING
+        and before[found[at - 1][2] :].lstrip("\"'\\ ")[:1] not in ":="
+    )
+    at -= copula or bearing
+    name, name_start, _ = found[at] if found else ("", 0, 0)
+    copula = copula or name.endswith(_GLUED)
+    one = phrase = meaning(name) if name else NOTHING
+    marks = (
+        2
+        if before[max(0, name_start - 2) : name_start] == "--"
+        else before[max(0, name_start - 1) : name_start] == "-"
+    )
+    if at > 0 and before[found[at - 1][2] : name_start] in (" ", "' "):
+        phrase = meaning(" ".join(each[0] for each in found[max(0, at - 2) : at + 1]))
+    best_password = best_key = 0.0
+    password_at = key_at = _FAR
+    for number, (word, *_place) in enumerate(reversed(found)):
+        said = meaning(word)
+        if said[1] > best_password + 0.1:
+            best_password, password_at = said[1], float(number)
+        if said[2] > best_key + 0.1:
+            best_key, key_at = said[2], float(number)
+    called, is_after = phrase, 0.0
+    if copula and called[0] > 0.8:  # "the password for staging is …", "…, it is …"
+        called = max((meaning(each[0]) for each in found), key=lambda said: said[1] + said[2])
+    if joint in (_SPACE, _NONE, _OTHER, _PAREN) or not found:
+        if (later := _CALLED.match(after)) is not None:
+            said = meaning(later["name"])
+            if said[0] < called[0]:
+                called, is_after = said, 2.0
+        elif called[1] + called[2] < _NAMING:
+            for match in _IDENTIFIER.finditer(after):
+                said = meaning(match[0])
+                if said[1] + said[2] > called[1] + called[2]:
+                    called, is_after = said, 1.0
+    lead = before[line : found[-1][1]].strip(" \t+-#>\"'{") if found else ""
+    follow = after[:1]
+    return (
+        *called[1:],
+        *one[1:],
+        is_after,
+        best_password,
+        password_at,
+        best_key,
+        key_at,
+        float(joint),
+        float(joint in (_EQUALS, _COLON, _ARROW, _TAG, _PIPE)),
+        float(gap == "="),
+        float(quoted),
+        float(marks),
+        float(name.isupper() and len(name) > 1),
+        float(copula),
+        float(bearing),
+        float(not lead),
+        float(before[-1:] in "?&" or "?" in before[-40:]),
+        float(
+            0
+            if not follow
+            else 1
+            if follow in "\"'`”」»"
+            else 2
+            if follow in " \t" and after.lstrip()[:1].isalnum()
+            else 3
+            if follow in " \t,;.!?&"
+            else 4
+            if follow in "([{"
+            else 5
+        ),
+    )

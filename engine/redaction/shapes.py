@@ -1,0 +1,99 @@
+"""The shape of a value: whether it looks like chance, like a password that a person chose, or like a name."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from engine.redaction.names import model as model
+from engine.redaction.values import is_id
+from engine.startup.lazy import expression
+
+MOST = 200
+"""Characters of a value that are judged."""
+
+_RUN = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d]+")
+_HEX = expression(r"(?:0x)?(?:[0-9a-f]{6,}|[0-9A-F]{6,})")
+_UUID = expression(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_NUMBER = expression(r"[\d.,:/+xX%-]*\d[\d.,:/+xX%TZ-]*[a-zA-Z]{0,3}")
+_NAME = expression(r"[.@/]?(?:[A-Za-z]{2,}\d{0,2}|\d{1,3})(?:[-_./:@ ](?:[A-Za-z]+\d{0,3}|\d{1,4}))*/?")
+_EXTENSION = expression(r"\.(?!\d)[A-Za-z]\w{0,4}$")
+_GROUPS = expression(r"[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8}){1,7}")
+_CHOSEN = expression(r"[!-/:-@]?\d?[A-Za-z]{3,}[!-/:-@_]?(?:[A-Za-z]{3,})?[!-/:-@_]?\d{1,4}[!-/:-@]{0,2}")
+_CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*\d{0,2}")
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+@lru_cache(maxsize=8_192)
+def shape(value: str) -> tuple[float, ...]:
+    """The features of a value, of its first ``MOST`` characters."""
+    text = value[:MOST]
+    size = len(text)
+    runs = _RUN.findall(text)
+    letters = [each.lower() for each in runs if each[0].isascii() and each[0].isalpha()]
+    count = sum(map(len, letters))
+    digits = sum(map(str.isdigit, text))
+    upper = sum(map(str.isupper, text))
+    plain = sum(text.count(each) for each in "-_./ ")
+    surprise, pairs = _surprise(letters)
+    long = max(map(len, letters), default=0)
+    return (
+        float(min(len(value), 400)),
+        count / size,
+        digits / size,
+        upper / size,
+        (size - count - digits - plain) / size,
+        float(plain),
+        surprise / pairs if pairs else 0.0,
+        surprise,
+        len(runs) / size,
+        float(long),
+        len(set(text)) / min(size, 64),
+        float(len(text.split(" "))),
+        float(_HEX.fullmatch(text) is not None),
+        float(_UUID.fullmatch(text) is not None),
+        float(_NUMBER.fullmatch(text) is not None),
+        float(_NAME.fullmatch(text) is not None),
+        float(_EXTENSION.search(text) is not None),
+        float(text.count("/")),
+        float(text.count(".")),
+        float(_GROUPS.fullmatch(text) is not None),
+        float(_CHOSEN.fullmatch(text) is not None),
+        float(_CAMEL.fullmatch(text) is not None),
+        float(text.isdigit()),
+        float(text.endswith("=")),
+        float(not text.isascii()),
+        float(text[0].isupper() and text[1:].islower()),
+        float(text.islower()),
+        float(is_id(text)),
+    )
+
+
+def _surprise(parts: list[str]) -> tuple[float, int]:
+    """Bits by which the letters are less likely in words than by chance, and the number of their pairs."""
+    table = model()["pairs"]
+    total, count = 0.0, 0
+    for part in parts:
+        before = 26
+        for letter in part[:24]:
+            at = _ALPHABET.find(letter)
+            if at < 0:
+                break
+            total += table[before * 26 + at]
+            before = at
+            count += 1
+    return total / 10, count
+
+
+def pairs(words: list[str]) -> list[int]:
+    """Tenths of a bit by which a letter is less likely after another, or (27th) at the start, than by chance."""  # noqa: E501
+    seen = [[0.5] * 26 for _ in range(27)]
+    for word in words:
+        before = 26
+        for letter in word:
+            at = _ALPHABET.find(letter)
+            if at < 0:
+                break
+            seen[before][at] += 1
+            before = at
+    return [round(-10 * math.log2(26 * each / sum(row))) for row in seen for each in row]
