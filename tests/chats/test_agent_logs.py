@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.transcripts.chats.read import is_chat, may_be_chat, read_chats
-from engine.transcripts.turn import Attachment
+from engine.transcripts.turn import COMMAND, Attachment
 from tests.chats.test_layouts import calls, chats, lines, said
 
 
@@ -40,6 +40,58 @@ def test_the_events_of_copilots_command_line_are_read() -> None:
         "tool-output": 1,
         "images": 1,
     }
+
+
+def pi(kind: str, **fields: Any) -> dict[str, Any]:
+    at = {"id": "0a1b2c3d", "timestamp": "2026-08-07T18:28:27.981Z"}
+    return (
+        {"type": kind, **at, **fields}
+        if kind == "session"
+        else {"type": kind, "parentId": None, **at, **fields}
+    )
+
+
+def pi_says(role: str, *parts: Any, **fields: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": each} if isinstance(each, str) else each for each in parts]
+    return pi("message", message={"role": role, "content": content, **fields})
+
+
+def test_a_session_of_pi_is_read_with_what_its_extensions_keep_in_it() -> None:
+    skill = '<skill name="tidy" location="/h/SKILL.md">\nTidy </skill> up.\n\nAlways.\n</skill>'
+    found = lines(
+        pi("session", version=3, cwd="/w"),
+        pi("custom", customType="planner", data={"phase": "idle"}),
+        pi("session_info", name="Tidying"),
+        pi_says("user", "one"),
+        pi_says(
+            "assistant",
+            {"type": "thinking"},
+            "two",
+            {"type": "toolCall", "name": "ls", "arguments": {}},
+            model="m",
+        ),
+        pi_says("toolResult", "a.py"),
+        pi("custom_message", customType="linter", content="Lint it.", display=True),
+        pi_says("user", f"{skill}\n\nthe shop"),
+        pi_says("user", skill),
+        pi("message", message={"role": "bashExecution", "command": "ls", "output": "a.py"}),
+        pi_says("user", f"{skill} is what I see"),
+    )
+    assert (found.format, found.session_id, found.cwd, found.model) == ("pi", "0a1b2c3d", "/w", "m")
+    assert (found.title, calls(found)) == ("Tidying", ["ls"])
+    asked = [(turn.kind, turn.text) for turn in found.turns if turn.role == "user"]
+    assert asked == [
+        ("", "one"), (COMMAND, "/skill:tidy the shop"), (COMMAND, "/skill:tidy"), ("", "! ls"),
+        ("", f"{skill} is what I see"),
+    ]  # fmt: skip
+    assert found.left_out == {"system-records": 3, "thinking": 1, "tool-output": 1, "injected": 1}
+
+
+def test_a_sub_agent_of_pi_is_told_its_task_by_the_agent() -> None:
+    about = pi("session", version=3, cwd="/w"), pi("session_info", name="subagent-reviewer-7063d38c-1")
+    found = lines(*about, pi_says("user", "Task: look"), pi_says("assistant", "two"))
+    assert said(found) == [("agent", "two")]
+    assert found.left_out == {"system-records": 2, "injected": 1}
 
 
 def test_the_events_of_openhands_are_read() -> None:
