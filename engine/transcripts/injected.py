@@ -46,6 +46,9 @@ _AROUND = (
 _ABOVE = (
     # Claude Code in an editor, and with hooks
     r"ide_[a-z_]+|session-start-hook"
+    # Conductor: above the first prompt, and above one with files; the block of a prompt begins otherwise
+    r"|system_instruction(?:(?<=</system_instruction)|(?=>\n(?:You are working inside Conductor,"
+    r"|The user has attached these files\.)))"
     # Claude Code: a command with its output, and in the first versions the text it stands for below it
     r"|command-[a-z-]+|local-command-[a-z-]+"
     # Gemini CLI: above a session's first prompt
@@ -55,8 +58,10 @@ _ABOVE = (
     r"|skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context"
 )
 _ALONE = (
-    # Claude Code: a message of its own; agent-notification from 2.0.64 to 2.1.0, then task-notification
-    r"bash-stdout|bash-stderr|agent-notification|task-notification|teammate-message|mcp-resource-update"
+    # Claude Code: a message of its own; agent-notification and bash-notification from 2.0.64 to 2.1.0, then
+    # task-notification
+    r"bash-stdout|bash-stderr|bash-notification|agent-notification|task-notification|teammate-message"
+    r"|mcp-resource-update|ci-monitor-event"
     r"|mcp-polling-update|system-notification"
     # Codex: a message of its own, which goes on with a goal, passes on a review or what a hook said
     r"|codex_internal_context|user_action|hook_prompt"

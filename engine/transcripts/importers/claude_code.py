@@ -15,6 +15,7 @@ from engine.transcripts.importers.claude_records import (
     command_of,
     content_of,
     edited_plan,
+    feedback_of,
     is_approval,
     is_plan,
     message_text,
@@ -158,12 +159,20 @@ class ClaudeCodeReader(PromptReader):
             self._leave_out("injected")
         elif record.get("isCompactSummary") is True or (notice := notice_in(text)) == "summary":
             self.turns.add_message("system", blocks, "summary")
+        elif plan := text_of(record, "planContent"):
+            self._approved_plan(plan, feedback_of(text, plan))
         elif (sender := sender_of(record)) == "program":
             self._leave_out("injected")
         elif sender == "other" or notice is not None:
             self.turns.add_message("system", blocks)
         else:
             self._handle_prompt(record, text, [block for block in blocks if not isinstance(block, Text)])
+
+    def _approved_plan(self, plan: str, feedback: str) -> None:
+        """Add the agent's plan, with which Claude Code begins a new session, and the person's words on it."""
+        self.question = self.question or plan
+        self.turns.add_message("agent", [Text(plan)], PLAN)
+        self._add_user_turn([Text(feedback)], CORRECTION)
 
     def _handle_prompt(self, record: Record, text: str, others: list[Block]) -> None:
         """Add what the user entered; ``others`` are the record's other blocks."""
