@@ -151,6 +151,7 @@ class ClaudeCodeReader(PromptReader):
         for kind, reply in filter(None, replies):
             self._add_user_turn([Text(reply)], kind)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+        self._queue.left_by_program(text)
         if self._is_expansion(record):
             self.turns.append(*blocks)
         elif not blocks:

@@ -63,6 +63,13 @@ class MessageQueue(list[Queued]):
         """Stop tracking a message."""
         self[:] = [each for each in self if each is not message]
 
+    def left_by_program(self, text: str) -> None:
+        """Stop tracking the program's message with this text, whose record tells alone that it was sent."""
+        for message in self:
+            if not message.by_user and message.text == text:
+                self.discard(message)
+                return
+
     def repeated_by_attachment(self, text: str) -> Queued | None:
         """The message that an attachment repeats: one with this text, preferably already delivered."""
         same = [each for each in self if each.by_user and delivers(text, each.text)]
