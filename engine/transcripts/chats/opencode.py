@@ -27,6 +27,11 @@ def is_stored(record: Record, path: Path) -> bool:
     return "projectID" in record and "directory" in record and path.parts[-3:-2] == ("session",)
 
 
+def is_programs(part: Record) -> bool:
+    """Whether opencode wrote a part, or a plugin, which shows it to the person alone."""
+    return part.get("synthetic") is True or part.get("ignored") is True
+
+
 def read_stored(record: Record, path: Path) -> Chat:
     """The conversation of a session whose messages and their parts are in files beside it."""
     storage = path.parents[2]
@@ -65,7 +70,7 @@ def read(record: Record) -> Chat:
             kind = text_of(part, "type")
             if kind == "text" and role == "user" and text_of(about, "parentID"):
                 chat.drop("sub-agents")  # the agent wrote it
-            elif kind == "text" and part.get("synthetic") is True:
+            elif kind == "text" and is_programs(part):
                 chat.drop("injected")
             elif kind == "text":
                 chat.say(role, text_of(part, "text").replace("\r\n", "\n"), at)
