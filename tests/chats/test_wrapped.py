@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
@@ -124,6 +126,16 @@ def test_what_opencode_has_read_for_a_prompt_is_not_the_persons() -> None:
     (found,) = read_chats(text.encode(), "x.md")
     assert [turn.text for turn in found.turns] == ["see @a.py", "ok"]
     assert found.left_out == {"injected": 1}
+
+
+@pytest.mark.parametrize("end", ["</ADDITIONAL_METADATA>", "<truncated 23 bytes>"])
+def test_what_antigravity_adds_below_a_prompt_is_not_the_persons(end: str) -> None:
+    head = "<ADDITIONAL_METADATA>"
+    state = f"{head}\nThe current local time is: 2026-05-09T14:50:33+08:00.\n\nNothing is open.\n{end}"
+    mine = f"{state}\n\nis what I see"
+    text = f"## User\n\none\n{state}\n\n## Assistant\n\nok\n\n## User\n\n{mine}\n\n## Assistant\n\nok\n"
+    (found,) = read_chats(text.encode(), "x.md")
+    assert [turn.text for turn in found.turns] == ["one", "ok", mine, "ok"]
 
 
 def test_an_answer_to_a_question_of_several_lines_is_the_persons_alone() -> None:

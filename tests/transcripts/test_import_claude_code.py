@@ -442,10 +442,9 @@ def test_a_prompt_that_mentions_a_notice_is_the_persons(importing: Importing, lo
 
 
 def queue(log: ClaudeCode, operation: str, content: str | None = None, second: int = 0) -> dict[str, Any]:
-    more = {} if content is None else {"content": content}
-    return log.record(
-        "queue-operation", operation=operation, **more, timestamp=f"2026-02-16T18:30:{second:02}.5Z"
-    )
+    about = {"type": "queue-operation", "operation": operation, "sessionId": log.session_id}
+    at = {"timestamp": f"2026-02-16T18:30:{second:02}.5Z"}
+    return about | at | ({} if content is None else {"content": content})
 
 
 @pytest.mark.parametrize(
@@ -509,3 +508,18 @@ def test_an_approved_plan_that_begins_a_session_is_the_agents(importing: Importi
         ("user", "correction", "no emoji"), ("agent", "", "Done."),
     ]  # fmt: skip
     assert [turn.text for turn in importing.turns(log.user(told))][-1] == told
+
+
+def test_a_session_in_a_programs_own_folder_is_not_the_persons(importing: Importing, log: ClaudeCode) -> None:
+    at = {"cwd": "/home/robin/.claude-mem/observer-sessions"}
+    told = (
+        queue(log, "enqueue", "Hello memory agent"),
+        log.user("Hello memory agent", **at),
+        log.says("ok", **at),
+    )
+    result = importing(*told)
+    assert (result.status, result.why) == ("skipped", "nobody but claude-mem speaks in it")
+    found = importing.turns(
+        log.user("Why is /home/robin/.claude-mem/observer-sessions full?"), log.says("ok")
+    )
+    assert [turn.role for turn in found] == ["user", "agent"]

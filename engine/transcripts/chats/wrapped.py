@@ -42,6 +42,10 @@ _BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern})", re.IGNORECASE)
 # opencode adds what it read of the files that a prompt mentions.
 _READ = re.compile(r"^Called the \w+ tool with the following input: \{[^\n]*\}$", re.MULTILINE)
 
+# Antigravity adds where the person is and what is open; its tools cut a long text.
+_STATE = re.compile(r"^<ADDITIONAL_METADATA>\nThe current local time is: \d{4}-\d\d-\d\dT", re.MULTILINE)
+_STATE_END = re.compile(r"(?:</ADDITIONAL_METADATA>|<truncated \d+ bytes>)\s*\Z")
+
 _FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
 
 
@@ -64,7 +68,8 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
 
 def unwrapped_text(text: str) -> Prompt | None:
     """As ``unwrapped``, for an export in which the parts of a message are one text."""
-    if (read := _READ.search(text)) is not None:
+    read = _READ.search(text) or (_STATE.search(text) if _STATE_END.search(text[-200:]) else None)
+    if read is not None:
         return Prompt(text[: read.start()].rstrip())
     starts = [found.start() for found in _DETAILS.finditer(text)]
     if not starts or not text.rstrip().endswith(_DETAILS_END):

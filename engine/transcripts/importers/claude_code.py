@@ -32,6 +32,7 @@ from engine.transcripts.importers.session import (
     Checkpoint,
     number_of,
     object_of,
+    program_in,
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
@@ -106,6 +107,10 @@ class ClaudeCodeReader(PromptReader):
             return
         self.session_id = self.session_id or text_of(record, "sessionId")
         self.cwd = self.cwd or text_of(record, "cwd")
+        if program_in(self.cwd):
+            self._queue.clear()
+            self._leave_out("sub-agents")
+            return
         match record.get("type"):
             case "user":
                 self._user_record(record)

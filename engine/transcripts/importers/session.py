@@ -46,6 +46,16 @@ START = Checkpoint()
 """The beginning of a log."""
 
 
+_PROGRAMS = {"/.claude-mem/observer-sessions": "claude-mem"}
+"""Programs that talk to an agent in a folder of their own, by how it ends."""
+
+
+def program_in(folder: str) -> str:
+    """The program that alone talks to an agent in a folder; empty if people may."""
+    folder = folder.replace("\\", "/")
+    return next((name for end, name in _PROGRAMS.items() if folder.endswith(end)), "")
+
+
 class SessionReader(ABC):
     """Turns the records of one session log into turns.
 
