@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.transcripts.chats.read import is_chat, may_be_chat, read_chats
+from engine.transcripts.chats.read import may_be_chat, read_chats, why_empty
 from engine.transcripts.turn import COMMAND, Attachment
 from tests.chats.test_layouts import calls, chats, lines, said
 
@@ -89,9 +89,9 @@ def test_a_session_of_pi_is_read_with_what_its_extensions_keep_in_it() -> None:
 
 def test_a_sub_agent_of_pi_is_told_its_task_by_the_agent() -> None:
     about = pi("session", version=3, cwd="/w"), pi("session_info", name="subagent-reviewer-7063d38c-1")
-    found = lines(*about, pi_says("user", "Task: look"), pi_says("assistant", "two"))
-    assert said(found) == [("agent", "two")]
-    assert found.left_out == {"system-records": 2, "injected": 1}
+    records = *about, pi_says("user", "Task: look"), pi_says("assistant", "two")
+    log = "\n".join(map(json.dumps, records)).encode()
+    assert (read_chats(log, "x.jsonl"), why_empty(log, "x.jsonl")) == ((), "it is a sub-agent's log")
 
 
 def test_the_events_of_openhands_are_read() -> None:
@@ -205,9 +205,9 @@ def test_a_session_of_the_first_continue_is_read_by_its_steps() -> None:
 
 def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
     log = json.dumps({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).encode()
-    assert not read_chats(log, "x.jsonl") and is_chat(log, "x.jsonl")
+    assert not read_chats(log, "x.jsonl") and why_empty(log, "x.jsonl")
     started = b"\n# aider chat started at 2026-01-28 06:18:42\n\n> Aider v0.86.2  \n"
-    assert not read_chats(started, "x.md") and is_chat(started, "x.md")
+    assert not read_chats(started, "x.md") and why_empty(started, "x.md")
 
 
 def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> None:
@@ -227,7 +227,7 @@ def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> 
         [("user", "hi")],
     ]
     assert [chat.left_out for chat in found] == [{"commands": 2}, {}]
-    assert not read_chats(history[0].encode(), "history.jsonl") and is_chat(
+    assert not read_chats(history[0].encode(), "history.jsonl") and why_empty(
         history[0].encode(), "history.jsonl"
     )
 
@@ -259,7 +259,7 @@ def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
     assert said(found) == [("user", "one"), ("agent", "two"), ("user", "@Claude three"), ("agent", "four")]
     assert Attachment("a.ipynb") in found.turns[0].blocks
     empty = json.dumps({"messages": [], "users": {}, "attachments": {}, "metadata": {}}).encode()
-    assert not read_chats(empty, "untitled.chat") and is_chat(empty, "untitled.chat")
+    assert not read_chats(empty, "untitled.chat") and why_empty(empty, "untitled.chat")
 
 
 def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:
@@ -284,4 +284,6 @@ def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:
     sub_agents = write("session/p1/ses_2.json", id="ses_2", projectID="p1", directory="/w", parentID="ses_1")
     write("message/ses_2/msg_3.json", id="msg_3", role="user")
     write("part/msg_3/prt_5.json", type="text", text="find it")
+    write("message/ses_2/msg_4.json", id="msg_4", role="assistant")
+    write("part/msg_4/prt_6.json", type="text", text="found it")
     assert not read_chats(sub_agents.read_bytes(), str(sub_agents))

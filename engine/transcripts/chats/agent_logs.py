@@ -29,9 +29,13 @@ def _pi(records: Sequence[Record]) -> Conversations:
     """A session of pi: its messages, and beside them what its extensions keep, say and show."""
     begun = next((each for each in records if text_of(each, "type") == "session"), {})
     names = [text_of(each, "name") for each in records if text_of(each, "type") == "session_info"]
-    about = {"session_id": text_of(begun, "id"), "cwd": text_of(begun, "cwd"), "title": [*names, ""][0]}
-    more = {"synthetic": True} if any(map(_SUB_AGENT.fullmatch, names)) else {}
-    yield about, ({**_pi_message(each), **more} for each in records)
+    about: Record = {
+        "session_id": text_of(begun, "id"),
+        "cwd": text_of(begun, "cwd"),
+        "title": [*names, ""][0],
+    }
+    about["is_sub_agents"] = any(map(_SUB_AGENT.fullmatch, names))
+    yield about, map(_pi_message, records)
 
 
 def _pi_message(record: Record) -> Record:

@@ -57,7 +57,7 @@ def read(record: Record) -> Chat:
     about = object_of(record, "info")
     chat = ChatBuilder()
     chat.session_id, chat.title = text_of(about, "id"), text_of(about, "title")
-    chat.cwd = text_of(about, "directory")
+    chat.cwd, chat.is_sub_agents = text_of(about, "directory"), bool(text_of(about, "parentID"))
     for message in list_of(record, "messages"):
         info = object_of(message, "info")
         role = _ROLES.get(text_of(info, "role"))
@@ -68,7 +68,7 @@ def read(record: Record) -> Chat:
         at = stamp(object_of(info, "time").get("created"))
         for part in list_of(message, "parts"):
             kind = text_of(part, "type")
-            if kind == "text" and role == "user" and text_of(about, "parentID"):
+            if kind == "text" and role == "user" and chat.is_sub_agents:
                 chat.drop("sub-agents")  # the agent wrote it
             elif kind == "text" and is_programs(part):
                 chat.drop("injected")

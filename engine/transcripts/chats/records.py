@@ -66,7 +66,9 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
         yield chat
 
 
-def conversation(about: Record, messages: Iterable[Record], name: str, line: int = 0) -> Iterator[Chat]:
+def conversation(
+    about: Record, messages: Iterable[Record], name: str, line: int = 0, *, is_sub_agents: bool = False
+) -> Iterator[Chat]:
     """The conversation in messages; none if nothing was said.
 
     Args:
@@ -74,6 +76,7 @@ def conversation(about: Record, messages: Iterable[Record], name: str, line: int
         name: The program that wrote it.
     """
     chat = ChatBuilder()
+    chat.is_sub_agents = is_sub_agents
     chat.session_id = _first_text(about, _IDS)
     chat.title = text_of(about, "title") or text_of(about, "name")
     chat.model = text_of(about, "model") or text_of(about, "default_model_slug")
