@@ -94,6 +94,22 @@ def test_a_sub_agent_of_pi_is_told_its_task_by_the_agent() -> None:
     assert (read_chats(log, "x.jsonl"), why_empty(log, "x.jsonl")) == ((), "it is a sub-agent's log")
 
 
+def test_a_text_thread_of_zed_is_read_without_what_commands_put_in() -> None:
+    parts = [("user", "/file a.py\nx = 1\nwhat is ü?\n"), ("assistant", "A letter.\n"), ("user", "")]
+    place, messages = 0, []
+    for role, text in parts:
+        messages.append({"start": place, "metadata": {"role": role}})
+        place += len(text.encode())
+    put_in = [{"range": {"start": 0, "end": len("/file a.py\nx = 1\n")}, "label": "a.py"}]
+    text = "".join(text for _, text in parts)
+    about = {"zed": "context", "version": "0.4.0", "id": "t1", "summary": "Letters"}
+    thread = {**about, "text": text, "messages": messages, "slash_command_output_sections": put_in}
+    (found,) = chats(thread)
+    assert (found.format, found.session_id, found.title) == ("zed", "t1", "Letters")
+    assert said(found) == [("user", "what is ü?"), ("agent", "A letter.")]
+    assert found.left_out == {"injected": 1}
+
+
 def test_the_events_of_openhands_are_read() -> None:
     def event(source: str, **more: Any) -> dict[str, Any]:
         return {"id": 1, "timestamp": "2025-07-10T23:44:29", "source": source, "message": "", **more}

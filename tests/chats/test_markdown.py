@@ -206,3 +206,17 @@ def test_the_heading_above_an_agents_is_the_persons_name() -> None:
     assert said(found) == [("user", "one"), ("agent", "two")]
     once = "## Prerequisites\n\nPython\n\n## Claude\n\nInstall it.\n"
     assert not read_chats(once.encode(), "x.md")
+
+
+@each_case(
+    "heads",
+    [("### 🧑 使用者", "### 🤖 AI 助理"), ("### User [2026-05-09 (once more (again))]:", "### Assistant:")],
+)
+def test_a_heading_may_have_a_sign_and_nested_brackets(heads: tuple[str, str]) -> None:
+    first, second = heads
+    (found,) = read_chats(f"{first}\n\none\n\n{second}\n\ntwo\n\n{first}\n\nthree\n".encode(), "x.md")
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "one"),
+        ("agent", "two"),
+        ("user", "three"),
+    ]

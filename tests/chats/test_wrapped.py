@@ -128,6 +128,31 @@ def test_what_opencode_has_read_for_a_prompt_is_not_the_persons() -> None:
     assert found.left_out == {"injected": 1}
 
 
+def test_an_export_of_claude_dev_is_read_without_results_and_environment() -> None:
+    saved = "[write_to_file]\nThe content was successfully saved to a.py."
+    resumed = (
+        "Task resumption: This autonomous coding task was interrupted 1 minute ago.\n\nNew instructions:"
+    )
+    automated = (
+        "If you have completed the user's task, use the attempt_completion tool. "
+        "(This is an automated message, so do not respond.)"
+    )
+    feedback = (
+        "The user has provided feedback.\n<feedback>\ntwo\n</feedback>\n\n<diagnostics>\nx\n</diagnostics>"
+    )
+    asked = [
+        "<task>\none\n</task>", saved, automated,
+        f"[attempt_completion]\n{feedback}",
+        "[ask_followup_question]\n<answer>\nthree\n</answer>",
+        f"[execute_command]\nls\n{_ENVIRONMENT}\n{resumed}\n<user_message>\nfour\n</user_message>",
+    ]  # fmt: skip
+    turns = "".join(
+        f"**User:**\n\n{each}\n{_ENVIRONMENT}\n\n---\n\n**Assistant:**\n\nok\n\n---\n\n" for each in asked
+    )
+    (found,) = read_chats(turns.encode(), "claude_dev_task.md")
+    assert [turn.text for turn in found.turns if turn.role == "user"] == ["one", "two", "three", "four"]
+
+
 @pytest.mark.parametrize("end", ["</ADDITIONAL_METADATA>", "<truncated 23 bytes>"])
 def test_what_antigravity_adds_below_a_prompt_is_not_the_persons(end: str) -> None:
     head = "<ADDITIONAL_METADATA>"

@@ -1,5 +1,5 @@
 """Puts the logs of agents into the usual shape: pi, Copilot's command line, OpenHands, SWE-agent, Continue,
-and Jupyter AI.
+Zed, and Jupyter AI.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from engine.transcripts.chats.shape import NOBODY, OUTPUT, Conversations, calls, objects
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.importers.session import json_in, list_of, number_of, object_of, text_of
 from engine.transcripts.turn import COMMAND
 
 _ISSUE = re.compile(
@@ -208,6 +208,29 @@ def _continue_message(item: Record) -> Record:
     return OUTPUT if role == "tool" else {**message, "tool_calls": list_of(message, "toolCalls")}
 
 
+def _zed(records: Sequence[Record]) -> Conversations:
+    """A text thread of Zed: one text, from which byte on who speaks, and what a command has put in."""
+    for record in records:
+        about = {"session_id": text_of(record, "id"), "title": text_of(record, "summary")}
+        yield about, _zed_messages(record)
+
+
+def _zed_messages(record: Record) -> Iterator[Record]:
+    text, messages = text_of(record, "text").encode("utf-8", "surrogatepass"), objects(record, "messages")
+    put_in = [object_of(each, "range") for each in objects(record, "slash_command_output_sections")]
+    starts = [*(number_of(each, "start") for each in messages), len(text)]
+    for message, start, end in zip(messages, starts, starts[1:], strict=False):
+        place, kept = start, b""
+        for found in sorted(put_in, key=lambda each: number_of(each, "start")):
+            first, last = number_of(found, "start"), number_of(found, "end")
+            if place <= first < last <= end:
+                kept, place = kept + text[place:first], last
+        content = (kept + text[place:end]).decode("utf-8", "replace").strip("\n")
+        yield {"role": text_of(object_of(message, "metadata"), "role"), "content": content}
+        if place > start:
+            yield {"role": "user", "synthetic": True}
+
+
 def _jupyter(records: Sequence[Record]) -> Conversations:
     """A chat of Jupyter AI: who is a program is said of each participant."""
     for record in records:
@@ -249,6 +272,7 @@ LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]
     ("swe-agent", (frozenset({"trajectory", "history", "info"}),), _swe_agent),
     ("continue", (frozenset({"history", "title", "sessionId"}),), _continue),
     ("continue", (frozenset({"history", "session_info"}),), _first_continue),
+    ("zed", (frozenset({"zed", "text", "messages"}),), _zed),
     (
         "jupyter-ai",
         (frozenset({"messages", "users", "metadata"}), frozenset({"messages", "users", "attachments"})),

@@ -34,6 +34,7 @@ ROLES: dict[str, Role] = {
     "windsurf": "agent", "cascade": "agent", "assistent": "agent", "asistente": "agent",
     "assistente": "agent", "助手": "agent", "アシスタント": "agent", "ассистент": "agent",
     "用户请求": "user", "用戶": "user", "用戶請求": "user", "使用者": "user", "사용자": "user",
+    "助理": "agent", "ai 助理": "agent", "ai 助手": "agent",
     "ai 回复": "agent", "ai 回應": "agent", "어시스턴트": "agent",
     "system": "system", "developer": "system", "tool": "system", "function": "system",
     "tool result": "system", "tool output": "system",
@@ -42,7 +43,7 @@ ROLES: dict[str, Role] = {
 
 _WHO = "|".join(re.escape(name) for name in sorted(ROLES, key=len, reverse=True))
 _STAMP = (
-    r"(?:[(\[{][^)\]}\n]{1,60}[)\]}]"
+    r"(?:\((?:[^()\n]|\([^()\n]{0,40}\)){1,60}\)|\[[^\]\n]{1,60}\]|\{[^}\n]{1,60}\}"
     r"|(?:[—–@|·-]+|at|on)?[ \t]*(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]*)?\d{1,2}:\d\d[^\n]{0,16}"
     r"|\#?\d{1,4}|[—–-]+[ \t]*\d{4}-\d\d-\d\d)"
 )
