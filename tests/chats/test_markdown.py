@@ -220,3 +220,11 @@ def test_a_heading_may_have_a_sign_and_nested_brackets(heads: tuple[str, str]) -
         ("agent", "two"),
         ("user", "three"),
     ]
+
+
+def test_a_fence_that_was_cut_off_hides_no_turns() -> None:
+    cut = "## Assistant\n\nRun it:\n```bash\nls\n<truncated 88 bytes>\n\n"
+    asked = "".join(f"## User\n\n{each}\n\n{cut}" for each in ("one", "two", "three"))
+    quoted = "## User\n\nfour\n\n## Assistant\n\n```\n## User\n\nnot said\n```\n"
+    (found,) = read_chats(f"{asked}{quoted}".encode(), "x.md")
+    assert [turn.text for turn in found.turns if turn.role == "user"] == ["one", "two", "three", "four"]
