@@ -31,6 +31,22 @@ _NOTICE = expression(
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )
 
+# What ``/init`` stands for: how the text begins, and a line within it.
+_INITS = (
+    # Crush and the first opencode
+    ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands"),
+    ("`Please analyze this codebase and create a **", "\n- Build/lint/test commands - especially"),
+    (
+        "Analyze this codebase and create/update **",
+        "\n**First**: Check if directory is empty or contains only",
+    ),
+    # Codex
+    (
+        "Generate a file named AGENTS.md that serves as a contributor guide",
+        '\n- Title the document "Repository',
+    ),
+)
+
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 # A marker in backquotes is being discussed, not used.
@@ -96,6 +112,11 @@ def notice_in(text: str) -> Literal["", "summary"] | None:
     """
     found = _NOTICE.match(text)
     return None if found is None else "summary" if found["summary"] else ""
+
+
+def is_init(text: str) -> bool:
+    """Whether a program wrote a text because the person gave it the command ``/init``."""
+    return any(text.startswith(start) and line in text for start, line in _INITS)
 
 
 def strip_injected(text: str) -> str:

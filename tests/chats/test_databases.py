@@ -90,6 +90,24 @@ def test_crush_has_a_conversation_for_each_session(tmp_path: Path) -> None:
     assert chat.left_out == {"thinking": 1, "tool-output": 1, "images": 1, "sub-agent-logs": 1}
 
 
+@pytest.mark.parametrize(
+    "init",
+    [
+        "`Please analyze this codebase and create a **A.md** file:\n\n- Build/lint/test commands - especially",
+        "Analyze this codebase and create/update **AGENTS.md**.\n\n**First**: Check if directory is empty or"
+        " contains only config files.",
+    ],
+)
+def test_what_crushs_init_stands_for_is_a_command(tmp_path: Path, init: str) -> None:
+    asked = [
+        ("messages", (text, "a", "user", parts(("text", {"text": text})), None, number))
+        for number, text in enumerate((init, init.partition("\n")[0]))
+    ]
+    data = database(tmp_path / "crush.db", _CRUSH, [("sessions", ("a", None, "T", 1)), *asked])
+    (found,) = read_chats(data, "crush.db")
+    assert [turn.kind for turn in found.turns] == [COMMAND, ""]
+
+
 def test_opencodes_database_has_its_sessions(tmp_path: Path) -> None:
     data = database(
         tmp_path / "opencode.db",

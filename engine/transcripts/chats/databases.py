@@ -19,6 +19,7 @@ from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.shape import OUTPUT, calls, objects
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.injected import is_init
 from engine.transcripts.turn import COMMAND
 
 MAGIC = b"SQLite format 3\0"
@@ -34,8 +35,6 @@ NAMES = ("crush.db", "opencode.db", "sessions.db", "state.vscdb", "webui.db")
 _MODES = slice(18, 20)  # of the header: whether changes are in a file beside it
 _JOURNAL = b"\x01\x01"
 _COLUMNS = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
-_INIT = ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands")
-"""What ``/init`` of Crush writes: how the text begins, and its second line."""
 
 
 def with_log(data: bytes, path: Path) -> bytes:
@@ -119,8 +118,7 @@ def _crush_message(row: Record, is_persons: bool) -> Iterator[Record]:
     texts = [text_of(data, "text") for kind, data in parts if kind == "text"]
     content = [*texts, *({"type": kind} for kind, _ in parts if kind in ("reasoning", "image_url"))]
     files = [{"file_name": text_of(data, "Path") or "file"} for kind, data in parts if kind == "binary"]
-    is_init = any(text.startswith(_INIT[0]) and _INIT[1] in text for text in texts)
-    about = {"kind": COMMAND} if role == "user" and is_init else {}
+    about = {"kind": COMMAND} if role == "user" and any(map(is_init, texts)) else {}
     yield {
         "role": role,
         "content": content,
