@@ -93,7 +93,7 @@ def test_crush_has_a_conversation_for_each_session(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "init",
     [
-        "`Please analyze this codebase and create a **A.md** file:\n\n- Build/lint/test commands - especially",
+        "`Please analyze this codebase and create a **A.md**:\n\n- Build/lint/test commands - especially",
         "Analyze this codebase and create/update **AGENTS.md**.\n\n**First**: Check if directory is empty or"
         " contains only config files.",
     ],
