@@ -20,7 +20,7 @@ FORMATS = (
     Format(
         "Claude Code",
         "`~/.claude/projects/*/*.jsonl`, `history.jsonl`, `/export`",
-        seen="2.0.36 – 2.1.97",
+        seen="1.0.24 – 2.1.219",
         name="claude-code",
     ),
     Format(
