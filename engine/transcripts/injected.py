@@ -8,7 +8,7 @@ from typing import Literal
 from engine.startup.lazy import expression
 
 BY_PROGRAM = expression(
-    r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|system|tool|ide_)"
+    r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|ci-monitor-|system|tool|ide_)"
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
     r"|@agent Continue:|Another Claude session sent a message:"

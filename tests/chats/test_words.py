@@ -899,6 +899,7 @@ NOTICE = "<task-notification>\n<tool-use-id>toolu_01</tool-use-id>\n<result>{}</
     [
         (NOTICE.format("no fence"), "p9"),
         (NOTICE.format("begins with\n```text\ncut off"), NOTICE.format("begins with\n```\ncut off")),
+        (NOTICE.format("begins with\n```text\ncut off").replace("task-n", "bash-n"), "p9"),
     ],
 )
 def test_a_notification_hides_no_turns(first: str, second: str) -> None:
