@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from engine.startup.records import dataclass
@@ -50,6 +51,7 @@ _PROGRAMS = {"/.claude-mem/observer-sessions": "claude-mem"}
 """Programs that talk to an agent in a folder of their own, by how it ends."""
 
 
+@lru_cache
 def program_in(folder: str) -> str:
     """The program that alone talks to an agent in a folder; empty if people may."""
     folder = folder.replace("\\", "/")
