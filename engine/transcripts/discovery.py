@@ -21,7 +21,7 @@ from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, id_in_name
 from engine.transcripts.importers.run import discover
-from engine.transcripts.importers.session import json_in, object_of
+from engine.transcripts.importers.session import json_in, object_of, program_in
 from engine.transcripts.importers.state import shown_source
 from engine.transcripts.places import read_head
 
@@ -67,7 +67,7 @@ class Discovery:
 
     found: tuple[Found, ...]
     looked_in: tuple[str, ...]  # the folders searched, existing or not
-    sub_agents: int  # logs of sub-agents, which are not imported
+    sub_agents: int  # logs of sub-agents and other programs, which are not imported
     unread: tuple[str, ...] = ()  # what was found but cannot be read, each with the reason
 
     @property
@@ -93,6 +93,8 @@ def discover_all(
     projects = {here.absolute()}
     for kind in get_args(Kind):
         logs = [_describe(kind, path, known) for path in discover(kind, homes(kind))]
+        sub_agents += [log.path for log in logs if log is not None and program_in(log.project)]
+        logs = [log for log in logs if log is None or not program_in(log.project)]
         projects |= {Path(log.project) for log in logs if log is not None and log.project.startswith("/")}
         if kind in wanted:
             found += logs

@@ -8,7 +8,7 @@ from typing import Literal
 from engine.startup.lazy import expression
 
 BY_PROGRAM = expression(
-    r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|system|tool|ide_)"
+    r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|ci-monitor-|system|tool|ide_)"
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
     r"|@agent Continue:|Another Claude session sent a message:"
@@ -31,6 +31,22 @@ _NOTICE = expression(
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )
 
+# What ``/init`` stands for: how the text begins, and a line within it.
+_INITS = (
+    # Crush and the first opencode
+    ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands"),
+    ("`Please analyze this codebase and create a **", "\n- Build/lint/test commands - especially"),
+    (
+        "Analyze this codebase and create/update **",
+        "\n**First**: Check if directory is empty or contains only",
+    ),
+    # Codex
+    (
+        "Generate a file named AGENTS.md that serves as a contributor guide",
+        '\n- Title the document "Repository',
+    ),
+)
+
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 # A marker in backquotes is being discussed, not used.
@@ -46,6 +62,9 @@ _AROUND = (
 _ABOVE = (
     # Claude Code in an editor, and with hooks
     r"ide_[a-z_]+|session-start-hook"
+    # Conductor: above the first prompt, and above one with files; the block of a prompt begins otherwise
+    r"|system_instruction(?:(?<=</system_instruction)|(?=>\n(?:You are working inside Conductor,"
+    r"|The user has attached these files\.)))"
     # Claude Code: a command with its output, and in the first versions the text it stands for below it
     r"|command-[a-z-]+|local-command-[a-z-]+"
     # Gemini CLI: above a session's first prompt
@@ -55,8 +74,10 @@ _ABOVE = (
     r"|skills_instructions|subagent_notification|recommended_plugins|goal_context|internal_model_context"
 )
 _ALONE = (
-    # Claude Code: a message of its own; agent-notification from 2.0.64 to 2.1.0, then task-notification
-    r"bash-stdout|bash-stderr|agent-notification|task-notification|teammate-message|mcp-resource-update"
+    # Claude Code: a message of its own; agent-notification and bash-notification from 2.0.64 to 2.1.0, then
+    # task-notification
+    r"bash-stdout|bash-stderr|bash-notification|agent-notification|task-notification|teammate-message"
+    r"|mcp-resource-update|ci-monitor-event"
     r"|mcp-polling-update|system-notification"
     # Codex: a message of its own, which goes on with a goal, passes on a review or what a hook said
     r"|codex_internal_context|user_action|hook_prompt"
@@ -91,6 +112,11 @@ def notice_in(text: str) -> Literal["", "summary"] | None:
     """
     found = _NOTICE.match(text)
     return None if found is None else "summary" if found["summary"] else ""
+
+
+def is_init(text: str) -> bool:
+    """Whether a program wrote a text because the person gave it the command ``/init``."""
+    return any(text.startswith(start) and line in text for start, line in _INITS)
 
 
 def strip_injected(text: str) -> str:

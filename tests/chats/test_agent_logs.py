@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engine.transcripts.chats.read import is_chat, may_be_chat, read_chats
-from engine.transcripts.turn import Attachment
+from engine.transcripts.chats.read import may_be_chat, read_chats, why_empty
+from engine.transcripts.turn import COMMAND, Attachment
 from tests.chats.test_layouts import calls, chats, lines, said
 
 
@@ -40,6 +40,74 @@ def test_the_events_of_copilots_command_line_are_read() -> None:
         "tool-output": 1,
         "images": 1,
     }
+
+
+def pi(kind: str, **fields: Any) -> dict[str, Any]:
+    at = {"id": "0a1b2c3d", "timestamp": "2026-08-07T18:28:27.981Z"}
+    return (
+        {"type": kind, **at, **fields}
+        if kind == "session"
+        else {"type": kind, "parentId": None, **at, **fields}
+    )
+
+
+def pi_says(role: str, *parts: Any, **fields: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": each} if isinstance(each, str) else each for each in parts]
+    return pi("message", message={"role": role, "content": content, **fields})
+
+
+def test_a_session_of_pi_is_read_with_what_its_extensions_keep_in_it() -> None:
+    skill = '<skill name="tidy" location="/h/SKILL.md">\nTidy </skill> up.\n\nAlways.\n</skill>'
+    found = lines(
+        pi("session", version=3, cwd="/w"),
+        pi("custom", customType="planner", data={"phase": "idle"}),
+        pi("session_info", name="Tidying"),
+        pi_says("user", "one"),
+        pi_says(
+            "assistant",
+            {"type": "thinking"},
+            "two",
+            {"type": "toolCall", "name": "ls", "arguments": {}},
+            model="m",
+        ),
+        pi_says("toolResult", "a.py"),
+        pi("custom_message", customType="linter", content="Lint it.", display=True),
+        pi_says("user", f"{skill}\n\nthe shop"),
+        pi_says("user", skill),
+        pi("message", message={"role": "bashExecution", "command": "ls", "output": "a.py"}),
+        pi_says("user", f"{skill} is what I see"),
+    )
+    assert (found.format, found.session_id, found.cwd, found.model) == ("pi", "0a1b2c3d", "/w", "m")
+    assert (found.title, calls(found)) == ("Tidying", ["ls"])
+    asked = [(turn.kind, turn.text) for turn in found.turns if turn.role == "user"]
+    assert asked == [
+        ("", "one"), (COMMAND, "/skill:tidy the shop"), (COMMAND, "/skill:tidy"), ("", "! ls"),
+        ("", f"{skill} is what I see"),
+    ]  # fmt: skip
+    assert found.left_out == {"system-records": 3, "thinking": 1, "tool-output": 1, "injected": 1}
+
+
+def test_a_sub_agent_of_pi_is_told_its_task_by_the_agent() -> None:
+    about = pi("session", version=3, cwd="/w"), pi("session_info", name="subagent-reviewer-7063d38c-1")
+    records = *about, pi_says("user", "Task: look"), pi_says("assistant", "two")
+    log = "\n".join(map(json.dumps, records)).encode()
+    assert (read_chats(log, "x.jsonl"), why_empty(log, "x.jsonl")) == ((), "it is a sub-agent's log")
+
+
+def test_a_text_thread_of_zed_is_read_without_what_commands_put_in() -> None:
+    parts = [("user", "/file a.py\nx = 1\nwhat is ü?\n"), ("assistant", "A letter.\n"), ("user", "")]
+    place, messages = 0, []
+    for role, text in parts:
+        messages.append({"start": place, "metadata": {"role": role}})
+        place += len(text.encode())
+    put_in = [{"range": {"start": 0, "end": len("/file a.py\nx = 1\n")}, "label": "a.py"}]
+    text = "".join(text for _, text in parts)
+    about = {"zed": "context", "version": "0.4.0", "id": "t1", "summary": "Letters"}
+    thread = {**about, "text": text, "messages": messages, "slash_command_output_sections": put_in}
+    (found,) = chats(thread)
+    assert (found.format, found.session_id, found.title) == ("zed", "t1", "Letters")
+    assert said(found) == [("user", "what is ü?"), ("agent", "A letter.")]
+    assert found.left_out == {"injected": 1}
 
 
 def test_the_events_of_openhands_are_read() -> None:
@@ -153,9 +221,9 @@ def test_a_session_of_the_first_continue_is_read_by_its_steps() -> None:
 
 def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
     log = json.dumps({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).encode()
-    assert not read_chats(log, "x.jsonl") and is_chat(log, "x.jsonl")
+    assert not read_chats(log, "x.jsonl") and why_empty(log, "x.jsonl")
     started = b"\n# aider chat started at 2026-01-28 06:18:42\n\n> Aider v0.86.2  \n"
-    assert not read_chats(started, "x.md") and is_chat(started, "x.md")
+    assert not read_chats(started, "x.md") and why_empty(started, "x.md")
 
 
 def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> None:
@@ -175,7 +243,7 @@ def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> 
         [("user", "hi")],
     ]
     assert [chat.left_out for chat in found] == [{"commands": 2}, {}]
-    assert not read_chats(history[0].encode(), "history.jsonl") and is_chat(
+    assert not read_chats(history[0].encode(), "history.jsonl") and why_empty(
         history[0].encode(), "history.jsonl"
     )
 
@@ -207,7 +275,7 @@ def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
     assert said(found) == [("user", "one"), ("agent", "two"), ("user", "@Claude three"), ("agent", "four")]
     assert Attachment("a.ipynb") in found.turns[0].blocks
     empty = json.dumps({"messages": [], "users": {}, "attachments": {}, "metadata": {}}).encode()
-    assert not read_chats(empty, "untitled.chat") and is_chat(empty, "untitled.chat")
+    assert not read_chats(empty, "untitled.chat") and why_empty(empty, "untitled.chat")
 
 
 def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:
@@ -232,4 +300,6 @@ def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:
     sub_agents = write("session/p1/ses_2.json", id="ses_2", projectID="p1", directory="/w", parentID="ses_1")
     write("message/ses_2/msg_3.json", id="msg_3", role="user")
     write("part/msg_3/prt_5.json", type="text", text="find it")
+    write("message/ses_2/msg_4.json", id="msg_4", role="assistant")
+    write("part/msg_4/prt_6.json", type="text", text="found it")
     assert not read_chats(sub_agents.read_bytes(), str(sub_agents))

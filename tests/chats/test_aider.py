@@ -66,3 +66,9 @@ def test_a_question_that_is_written_twice_was_asked_once() -> None:
 
 def test_an_empty_prompt_is_nobodys_word() -> None:
     assert typed("#### go  \n\nok\n\n#### <blank>  \n\n#### more  \n\nfine\n") == ["go", "more"]
+
+
+def test_a_question_that_the_program_answered_itself_is_not_the_persons() -> None:
+    asked = "Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all/(D)on't ask again [Yes]: skip"
+    text = f"#### go  \n\n> a.py  \n\n#### {asked}  \n> {asked}  \n> b.py  \n\n#### {asked}  \n\nFine.\n\n"
+    assert typed(f"{text}#### Why does it say {asked}?  \n") == ["go", f"Why does it say {asked}?"]

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from engine.errors import ImportFailed
+from engine.store.files import Files
+from engine.store.paths import Workspace
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.databases import with_log
-from engine.transcripts.chats.read import is_chat, read_chats
+from engine.transcripts.chats.importing import import_chats
+from engine.transcripts.chats.read import may_be_chat, read_chats, why_empty
+from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.turn import COMMAND, ToolCall
 
 _CRUSH = (
@@ -72,6 +76,7 @@ def test_crush_has_a_conversation_for_each_session(tmp_path: Path) -> None:
             ),
             ("messages", ("5", "a", "user", "not JSON", None, 1757120121)),
             ("messages", ("6", "b", "user", parts(("text", {"text": "search"})), None, 1757120062)),
+            ("messages", ("7", "b", "assistant", parts(("text", {"text": "found"})), "m", 1757120063)),
         ],
     )  # fmt: skip
     found = {chat.session_id: chat for chat in read_chats(data, "crush.db")}
@@ -82,7 +87,25 @@ def test_crush_has_a_conversation_for_each_session(tmp_path: Path) -> None:
     assert [turn.time for turn in chat.turns] == ["00:53", "00:54", "00:55"]
     assert chat.turns[0].kind == COMMAND
     assert [block.name for block in chat.turns[1].blocks if isinstance(block, ToolCall)] == ["view"]
-    assert chat.left_out == {"thinking": 1, "tool-output": 1, "images": 1}
+    assert chat.left_out == {"thinking": 1, "tool-output": 1, "images": 1, "sub-agent-logs": 1}
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "`Please analyze this codebase and create a **A.md**:\n\n- Build/lint/test commands - especially",
+        "Analyze this codebase and create/update **AGENTS.md**.\n\n**First**: Check if directory is empty or"
+        " contains only config files.",
+    ],
+)
+def test_what_crushs_init_stands_for_is_a_command(tmp_path: Path, init: str) -> None:
+    asked = [
+        ("messages", (text, "a", "user", parts(("text", {"text": text})), None, number))
+        for number, text in enumerate((init, init.partition("\n")[0]))
+    ]
+    data = database(tmp_path / "crush.db", _CRUSH, [("sessions", ("a", None, "T", 1)), *asked])
+    (found,) = read_chats(data, "crush.db")
+    assert [turn.kind for turn in found.turns] == [COMMAND, ""]
 
 
 def test_opencodes_database_has_its_sessions(tmp_path: Path) -> None:
@@ -172,13 +195,14 @@ def test_gooses_sessions_are_read(tmp_path: Path) -> None:
             message(4, "20251202_1", "user", text("a summary"), hidden=True),
             message(5, "20251202_1", "user", text("three")),
             message(6, "20251202_2", "user", text("find it")),
+            message(7, "20251202_2", "assistant", text("found it")),
         ],
     )
     (found,) = read_chats(data, "sessions.db")
     assert (found.format, found.title, found.cwd) == ("goose", "T", "/w")
     assert said(found) == [("user", "one"), ("agent", "two"), ("user", "three")]
     assert [block.name for block in found.turns[1].blocks if isinstance(block, ToolCall)] == ["shell"]
-    assert found.left_out == {"tool-output": 1, "injected": 1}
+    assert found.left_out == {"tool-output": 1, "injected": 1, "sub-agent-logs": 1}
 
 
 def test_open_webuis_database_is_read_if_it_is_of_one_person(tmp_path: Path) -> None:
@@ -219,11 +243,25 @@ def test_changes_that_are_not_merged_yet_are_read(tmp_path: Path) -> None:
     running.close()
 
 
+def test_changes_without_their_database_are_named(tmp_path: Path) -> None:
+    (tmp_path / "memory-config.yaml").write_bytes(b"")
+    workspace = Workspace.open(tmp_path)
+    files = Files(workspace)
+    log = tmp_path / "crush.db-wal"
+    log.write_bytes(b"\x37\x7f\x06\x82" + bytes(28))
+    assert may_be_chat(log)
+    (alone,) = import_chats(log, files, KnownSessions(workspace), clock=lambda: 0)
+    assert (alone.status, alone.why) == ("skipped", "it has only changes to crush.db, which is not beside it")
+    log.with_name("crush.db").write_bytes(b"")
+    (beside,) = import_chats(log, files, KnownSessions(workspace), clock=lambda: 0)
+    assert not may_be_chat(log) and beside.why == "it is read with crush.db"
+
+
 def test_a_database_of_nobody_and_a_damaged_one_are_no_chat(tmp_path: Path) -> None:
     other = database(tmp_path / "x.db", ("CREATE TABLE notes (text TEXT)",), [("notes", ("one",))])
     empty = database(tmp_path / "y.db", _CRUSH, [])
-    assert not read_chats(other, "x.db") and not is_chat(other, "x.db")
-    assert not read_chats(empty, "y.db") and is_chat(empty, "y.db")
+    assert not read_chats(other, "x.db") and not why_empty(other, "x.db")
+    assert not read_chats(empty, "y.db") and why_empty(empty, "y.db")
     assert not read_chats(empty[:200], "y.db")
 
 
@@ -231,4 +269,4 @@ def test_a_view_in_a_strangers_database_is_not_read(tmp_path: Path) -> None:
     data = database(
         tmp_path / "crush.db", (*_CRUSH[:1], "CREATE VIEW messages AS SELECT load_extension('x')"), []
     )
-    assert not read_chats(data, "crush.db") and not is_chat(data, "crush.db")
+    assert not read_chats(data, "crush.db") and not why_empty(data, "crush.db")

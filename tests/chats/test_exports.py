@@ -58,6 +58,7 @@ def _opencode() -> dict[str, Any]:
                 "user",
                 {"type": "text", "text": "one"},
                 {"type": "text", "synthetic": True, "text": "Called the Read tool"},
+                {"type": "text", "ignored": True, "text": "-7K removed"},
             ),
             message(
                 "assistant",

@@ -206,3 +206,25 @@ def test_the_heading_above_an_agents_is_the_persons_name() -> None:
     assert said(found) == [("user", "one"), ("agent", "two")]
     once = "## Prerequisites\n\nPython\n\n## Claude\n\nInstall it.\n"
     assert not read_chats(once.encode(), "x.md")
+
+
+@each_case(
+    "heads",
+    [("### 🧑 使用者", "### 🤖 AI 助理"), ("### User [2026-05-09 (once more (again))]:", "### Assistant:")],
+)
+def test_a_heading_may_have_a_sign_and_nested_brackets(heads: tuple[str, str]) -> None:
+    first, second = heads
+    (found,) = read_chats(f"{first}\n\none\n\n{second}\n\ntwo\n\n{first}\n\nthree\n".encode(), "x.md")
+    assert [(turn.role, turn.text) for turn in found.turns] == [
+        ("user", "one"),
+        ("agent", "two"),
+        ("user", "three"),
+    ]
+
+
+def test_a_fence_that_was_cut_off_hides_no_turns() -> None:
+    cut = "## Assistant\n\nRun it:\n```bash\nls\n<truncated 88 bytes>\n\n"
+    asked = "".join(f"## User\n\n{each}\n\n{cut}" for each in ("one", "two", "three"))
+    quoted = "## User\n\nfour\n\n## Assistant\n\n```\n## User\n\nnot said\n```\n"
+    (found,) = read_chats(f"{asked}{quoted}".encode(), "x.md")
+    assert [turn.text for turn in found.turns if turn.role == "user"] == ["one", "two", "three", "four"]

@@ -659,6 +659,7 @@ def test_an_exported_session_of_opencode_is_read() -> None:
         "messages": [
             message("user", {"type": "text", "text": "p1"},
                     {"type": "text", "text": "of it", "synthetic": True},
+                    {"type": "text", "text": "-7K removed", "ignored": True},
                     {"type": "file", "filename": "plan.png"}),
             message("assistant", {"type": "step-start"}, {"type": "reasoning", "text": "hm"},
                     {"type": "tool", "tool": "bash", "state": done},
@@ -676,7 +677,7 @@ def test_an_exported_session_of_opencode_is_read() -> None:
     assert asked.blocks == (Text("p1"), Attachment("plan.png"))
     assert [(call.name, call.summary) for call in answered.tools] == [("bash", "ls"), ("bash", "rm x")]
     assert answered.tools[0].result == "a.py" and "no such file" in answered.tools[1].result
-    assert answered.text == "done" and dict(chat.left_out) == {"injected": 1, "thinking": 1}
+    assert answered.text == "done" and dict(chat.left_out) == {"injected": 2, "thinking": 1}
 
 
 def _node(parent: str, role: str, text: str, at: float | None = None) -> dict[str, object]:
@@ -898,6 +899,7 @@ NOTICE = "<task-notification>\n<tool-use-id>toolu_01</tool-use-id>\n<result>{}</
     [
         (NOTICE.format("no fence"), "p9"),
         (NOTICE.format("begins with\n```text\ncut off"), NOTICE.format("begins with\n```\ncut off")),
+        (NOTICE.format("begins with\n```text\ncut off").replace("task-n", "bash-n"), "p9"),
     ],
 )
 def test_a_notification_hides_no_turns(first: str, second: str) -> None:

@@ -6,6 +6,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
@@ -124,6 +126,41 @@ def test_what_opencode_has_read_for_a_prompt_is_not_the_persons() -> None:
     (found,) = read_chats(text.encode(), "x.md")
     assert [turn.text for turn in found.turns] == ["see @a.py", "ok"]
     assert found.left_out == {"injected": 1}
+
+
+def test_an_export_of_claude_dev_is_read_without_results_and_environment() -> None:
+    saved = "[write_to_file]\nThe content was successfully saved to a.py."
+    resumed = (
+        "Task resumption: This autonomous coding task was interrupted 1 minute ago.\n\nNew instructions:"
+    )
+    automated = (
+        "If you have completed the user's task, use the attempt_completion tool. "
+        "(This is an automated message, so do not respond.)"
+    )
+    feedback = (
+        "The user has provided feedback.\n<feedback>\ntwo\n</feedback>\n\n<diagnostics>\nx\n</diagnostics>"
+    )
+    asked = [
+        "<task>\none\n</task>", saved, automated,
+        f"[attempt_completion]\n{feedback}",
+        "[ask_followup_question]\n<answer>\nthree\n</answer>",
+        f"[execute_command]\nls\n{_ENVIRONMENT}\n{resumed}\n<user_message>\nfour\n</user_message>",
+    ]  # fmt: skip
+    turns = "".join(
+        f"**User:**\n\n{each}\n{_ENVIRONMENT}\n\n---\n\n**Assistant:**\n\nok\n\n---\n\n" for each in asked
+    )
+    (found,) = read_chats(turns.encode(), "claude_dev_task.md")
+    assert [turn.text for turn in found.turns if turn.role == "user"] == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("end", ["</ADDITIONAL_METADATA>", "<truncated 23 bytes>"])
+def test_what_antigravity_adds_below_a_prompt_is_not_the_persons(end: str) -> None:
+    head = "<ADDITIONAL_METADATA>"
+    state = f"{head}\nThe current local time is: 2026-05-09T14:50:33+08:00.\n\nNothing is open.\n{end}"
+    mine = f"{state}\n\nis what I see"
+    text = f"## User\n\none\n{state}\n\n## Assistant\n\nok\n\n## User\n\n{mine}\n\n## Assistant\n\nok\n"
+    (found,) = read_chats(text.encode(), "x.md")
+    assert [turn.text for turn in found.turns] == ["one", "ok", mine, "ok"]
 
 
 def test_an_answer_to_a_question_of_several_lines_is_the_persons_alone() -> None:

@@ -57,6 +57,13 @@ def test_only_the_requested_agents_are_listed(workspace: Workspace, home: Path) 
     assert (found.project, found.first, found.last) == (str(home / "work"), "2026-01-16", "2026-01-16")
 
 
+def test_sessions_in_a_programs_own_folder_are_counted(workspace: Workspace, home: Path) -> None:
+    record = ClaudeCode().user("Hello memory agent", cwd="/home/robin/.claude-mem/observer-sessions")
+    write(home / "claude-code" / "projects" / "a" / NAME, record)
+    found = discovered(workspace, home)
+    assert (found.found, found.sub_agents) == ((), 1)
+
+
 def test_a_gemini_project_is_identified_by_the_hash_of_its_path(workspace: Workspace, home: Path) -> None:
     name = sha256(str(home).encode()).hexdigest()
     chats = home / "gemini" / "tmp" / name / "chats"

@@ -439,3 +439,87 @@ def test_what_another_session_or_a_hook_says_is_not_the_persons(
 def test_a_prompt_that_mentions_a_notice_is_the_persons(importing: Importing, log: ClaudeCode) -> None:
     text = 'Why does it say "Another Claude session sent a message:"?\nAnd "Stop hook feedback:\n"?'
     assert [turn.text for turn in importing.turns(log.user(text)) if turn.role == "user"] == [text]
+
+
+def queue(log: ClaudeCode, operation: str, content: str | None = None, second: int = 0) -> dict[str, Any]:
+    about = {"type": "queue-operation", "operation": operation, "sessionId": log.session_id}
+    at = {"timestamp": f"2026-02-16T18:30:{second:02}.5Z"}
+    return about | at | ({} if content is None else {"content": content})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"task_id":"b1c2","tool_use_id":"toolu_1","description":"say \\"x\\"","task_type":"local_bash"}',
+        "<bash-notification>\n<shell-id>2d</shell-id>\n<status>failed</status>\n</bash-notification>",
+        "<ci-monitor-event>A check failed.\n\nPlease fix it.</ci-monitor-event>",
+    ],
+)
+def test_what_the_program_queues_is_not_the_persons(importing: Importing, log: ClaudeCode, text: str) -> None:
+    put, sent = queue(log, "enqueue", text), queue(log, "dequeue")
+    found = importing.turns(log.user("go"), put, log.says("ok"), queue(log, "enqueue", text), sent)
+    assert [(turn.role, turn.text) for turn in found] == [("user", "go"), ("agent", "ok")]
+
+
+def test_a_person_may_queue_a_task_with_words_around_it(importing: Importing, log: ClaudeCode) -> None:
+    text = 'Why {"task_id":"b1c2","task_type":"local_bash"}'
+    assert [turn.text for turn in importing.turns(log.user("go"), queue(log, "enqueue", text))] == [
+        "go",
+        text,
+    ]
+
+
+def test_a_queued_message_that_is_put_back_is_one(importing: Importing, log: ClaudeCode) -> None:
+    tries = [
+        queue(log, operation, "add a todo" if operation == "enqueue" else None, second)
+        for second in (0, 20, 40)
+        for operation in ("enqueue", "dequeue")
+    ]
+    found = importing.turns(
+        log.user("go"), log.says("ok"), *tries, log.user("add a todo"), log.says("Added.")
+    )
+    assert [turn.text for turn in found] == ["go", "ok", "add a todo", "Added."]
+
+
+def test_a_queued_command_is_a_command(importing: Importing, log: ClaudeCode) -> None:
+    put = [queue(log, "enqueue", text) for text in ("/clear", "/plan the shop", "/home/robin is full")]
+    found = importing.turns(*put, log.user("go"), log.says("ok"))
+    kinds = [(turn.kind, turn.text) for turn in found if turn.role == "user"]
+    assert kinds == [
+        ("command", "/clear"),
+        ("command", "/plan the shop"),
+        ("", "/home/robin is full"),
+        ("", "go"),
+    ]
+
+
+def test_an_approved_plan_that_begins_a_session_is_the_agents(importing: Importing, log: ClaudeCode) -> None:
+    plan, hint = (
+        "# Sort the shop\n\nFirst the till.",
+        "\n\nIf you need details, read the transcript at: /h/x.jsonl",
+    )
+    told = f"Implement the following plan:\n\n{plan}{hint}"
+    found = importing.turns(
+        log.user(told, planContent=plan), log.says("ok"),
+        log.user(f"{told}\n\nUser feedback on this plan: no emoji", planContent=plan), log.says("Done."),
+    )  # fmt: skip
+    assert [(turn.role, turn.kind, turn.text) for turn in found] == [
+        ("agent", "plan", plan), ("agent", "", "ok"), ("agent", "plan", plan),
+        ("user", "correction", "no emoji"), ("agent", "", "Done."),
+    ]  # fmt: skip
+    assert [turn.text for turn in importing.turns(log.user(told))][-1] == told
+
+
+def test_a_session_in_a_programs_own_folder_is_not_the_persons(importing: Importing, log: ClaudeCode) -> None:
+    at = {"cwd": "/home/robin/.claude-mem/observer-sessions"}
+    told = (
+        queue(log, "enqueue", "Hello memory agent"),
+        log.user("Hello memory agent", **at),
+        log.says("ok", **at),
+    )
+    result = importing(*told)
+    assert (result.status, result.why) == ("skipped", "nobody but claude-mem speaks in it")
+    found = importing.turns(
+        log.user("Why is /home/robin/.claude-mem/observer-sessions full?"), log.says("ok")
+    )
+    assert [turn.role for turn in found] == ["user", "agent"]

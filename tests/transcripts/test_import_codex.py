@@ -448,3 +448,14 @@ def test_words_are_read_from_items_where_only_the_agents_are_events(importing: I
         ("user", "why does it fail?"),
         ("agent", "A header is missing."),
     ]
+
+
+def test_what_init_stands_for_is_a_command(importing: Importing, log: Codex) -> None:
+    init = (
+        "Generate a file named AGENTS.md that serves as a contributor guide for this repository.\n\n"
+        'Document Requirements\n\n- Title the document "Repository Guidelines".'
+    )
+    typed = "Generate a file named AGENTS.md that serves as a contributor guide, in Latin."
+    told = [log.event("user_message", message=text) for text in (init, typed)]
+    found = importing(log.meta(), *told, log.event("agent_message", message="ok"))
+    assert [turn.kind for turn in found.turns] == ["command", "", ""]

@@ -22,6 +22,16 @@ def test_blocks_of_the_agents_program_are_removed(name: str) -> None:
     assert strip_injected(f"<{name}>x\ny</{name}>\nwhat I typed") == "what I typed"
 
 
+@each_case(
+    "first", ["You are working inside Conductor, a Mac app.", "The user has attached these files. Read them"]
+)
+def test_what_conductor_writes_above_a_prompt_is_removed(first: str) -> None:
+    block = f"<system_instruction>\n{first}\n- a.md\n</system_instruction>"
+    assert strip_injected(f"{block}\n\n\n\nwhat I typed") == "what I typed"
+    mine = block.replace(first, "You are a pirate.")
+    assert strip_injected(f"{mine}\n\nwhat I typed") == f"{mine}\n\nwhat I typed"
+
+
 @each_case("name", ["system-reminder", "hook_context", "user-prompt-submit-hook"])
 def test_blocks_above_and_below_a_prompt_are_removed(name: str) -> None:
     block = f"<{name}>\nx\n</{name}>"

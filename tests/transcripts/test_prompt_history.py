@@ -134,6 +134,20 @@ def test_more_prompts_of_a_session_are_added(
     assert words(read_transcript(files, first.target)) == [("user", "one"), ("user", "two")]
 
 
+def test_two_histories_may_share_a_session(
+    home: Path, workspace: Workspace, files: Files, import_history: Callable[[Path], list[ImportResult]]
+) -> None:
+    later = write(home / "kept" / "tuesday.jsonl", typed("two", minute=2), typed("three", minute=3))
+    earlier = write(home / "kept" / "monday.jsonl", typed("one"), typed("two", minute=2))
+    ((first,), (second,)) = import_history(later), import_history(earlier)
+    assert (second.status, second.target, second.turns_new) == ("grown", first.target, 1)
+    said = words(read_transcript(files, first.target))
+    assert sorted(text for _, text in said) == ["one", "three", "two"]
+    before = files.read(first.target)
+    again = [each.status for path in (earlier, later) for each in import_history(path)]
+    assert again == ["unchanged", "unchanged"] and files.read(first.target) == before
+
+
 def test_prompts_without_a_session_are_one_transcript_a_day_without_those_in_another(
     home: Path, workspace: Workspace, files: Files, import_history: Callable[[Path], list[ImportResult]]
 ) -> None:

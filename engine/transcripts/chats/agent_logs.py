@@ -1,5 +1,5 @@
-"""Puts the logs of agents into the usual shape: Copilot's command line, OpenHands, SWE-agent, Continue, and
-Jupyter AI.
+"""Puts the logs of agents into the usual shape: pi, Copilot's command line, OpenHands, SWE-agent, Continue,
+Zed, and Jupyter AI.
 """
 
 from __future__ import annotations
@@ -9,11 +9,63 @@ from collections.abc import Callable, Iterator, Sequence
 
 from engine.transcripts.chats.shape import NOBODY, OUTPUT, Conversations, calls, objects
 from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.importers.session import json_in, list_of, number_of, object_of, text_of
+from engine.transcripts.turn import COMMAND
 
 _ISSUE = re.compile(
     r"\AWe're currently solving the following issue[^\n]*\nISSUE:\n(?P<text>.*?)\n+INSTRUCTIONS:\n", re.DOTALL
 )
+# pi writes the whole skill above what was typed behind its name.
+_SKILL = re.compile(
+    r'\A<skill name="(?P<name>[^"\n]+)" location="[^"\n]*">\n(?:.*\n)?</skill>(?:\n\n(?P<given>.*))?\Z',
+    re.DOTALL,
+)
+
+# The name that its extension for sub-agents gives to their sessions.
+_SUB_AGENT = re.compile(r"subagent-[\w-]+-[0-9a-f]{8}-\d+")
+
+
+def _pi(records: Sequence[Record]) -> Conversations:
+    """A session of pi: its messages, and beside them what its extensions keep, say and show."""
+    begun = next((each for each in records if text_of(each, "type") == "session"), {})
+    names = [text_of(each, "name") for each in records if text_of(each, "type") == "session_info"]
+    about: Record = {
+        "session_id": text_of(begun, "id"),
+        "cwd": text_of(begun, "cwd"),
+        "title": [*names, ""][0],
+    }
+    about["is_sub_agents"] = any(map(_SUB_AGENT.fullmatch, names))
+    yield about, map(_pi_message, records)
+
+
+def _pi_message(record: Record) -> Record:
+    kind, message, at = (
+        text_of(record, "type"),
+        object_of(record, "message"),
+        {"timestamp": record.get("timestamp")},
+    )
+    role, content = text_of(message, "role"), message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects(message, "content")
+    if kind != "message":
+        return {"role": "user", "synthetic": True} if kind == "custom_message" else NOBODY
+    if role == "bashExecution":
+        return {"role": "user", "content": f"! {text_of(message, 'command')}", **at}
+    if role == "assistant":
+        used = [
+            (text_of(each, "name"), each.get("arguments"))
+            for each in parts
+            if text_of(each, "type") == "toolCall"
+        ]
+        said = [each for each in parts if text_of(each, "type") != "toolCall"]
+        found = calls(used, at)
+        return {**found, "content": [*said, *found["content"]], "model": text_of(message, "model")}
+    if role != "user":
+        return OUTPUT if role == "toolResult" else NOBODY
+    skill = _SKILL.match(text_of(parts[0], "text")) if parts else None
+    if skill is None:
+        return {"role": "user", "content": parts, **at}
+    typed = f"/skill:{skill['name']} {skill['given'] or ''}".rstrip()
+    return {"role": "user", "content": [typed, *parts[1:]], "kind": COMMAND, **at}
 
 
 def _copilot(records: Sequence[Record]) -> Conversations:
@@ -156,6 +208,29 @@ def _continue_message(item: Record) -> Record:
     return OUTPUT if role == "tool" else {**message, "tool_calls": list_of(message, "toolCalls")}
 
 
+def _zed(records: Sequence[Record]) -> Conversations:
+    """A text thread of Zed: one text, from which byte on who speaks, and what a command has put in."""
+    for record in records:
+        about = {"session_id": text_of(record, "id"), "title": text_of(record, "summary")}
+        yield about, _zed_messages(record)
+
+
+def _zed_messages(record: Record) -> Iterator[Record]:
+    text, messages = text_of(record, "text").encode("utf-8", "surrogatepass"), objects(record, "messages")
+    put_in = [object_of(each, "range") for each in objects(record, "slash_command_output_sections")]
+    starts = [*(number_of(each, "start") for each in messages), len(text)]
+    for message, start, end in zip(messages, starts, starts[1:], strict=False):
+        place, kept = start, b""
+        for found in sorted(put_in, key=lambda each: number_of(each, "start")):
+            first, last = number_of(found, "start"), number_of(found, "end")
+            if place <= first < last <= end:
+                kept, place = kept + text[place:first], last
+        content = (kept + text[place:end]).decode("utf-8", "replace").strip("\n")
+        yield {"role": text_of(object_of(message, "metadata"), "role"), "content": content}
+        if place > start:
+            yield {"role": "user", "synthetic": True}
+
+
 def _jupyter(records: Sequence[Record]) -> Conversations:
     """A chat of Jupyter AI: who is a program is said of each participant."""
     for record in records:
@@ -183,6 +258,7 @@ def _jupyter_message(message: Record, users: Record, attached: Record) -> Record
 
 
 LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
+    ("pi", (frozenset({"type", "version", "id", "timestamp", "cwd"}),), _pi),
     ("copilot-cli", (frozenset({"type", "data", "timestamp", "parentId"}),), _copilot),
     (
         "openhands",
@@ -196,6 +272,7 @@ LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]
     ("swe-agent", (frozenset({"trajectory", "history", "info"}),), _swe_agent),
     ("continue", (frozenset({"history", "title", "sessionId"}),), _continue),
     ("continue", (frozenset({"history", "session_info"}),), _first_continue),
+    ("zed", (frozenset({"zed", "text", "messages"}),), _zed),
     (
         "jupyter-ai",
         (frozenset({"messages", "users", "metadata"}), frozenset({"messages", "users", "attachments"})),

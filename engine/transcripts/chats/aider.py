@@ -22,6 +22,8 @@ _HEADED = re.compile(r"^####(?: [^\n]*|[ \t]*)$", re.MULTILINE)
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s+(?P<given>.*))?", re.DOTALL)
 _NOTHING = "<blank>"
 """Written when the person typed nothing."""
+# A question that the program answered itself, as the person wanted for all of a kind.
+_ASKED = re.compile(r"[^\n?]*\? \(Y\)es/\(N\)o(?:/\([A-Z]\)[^\n/\[\]]*)* \[(?:Yes|No)\]: \w+[ \t]*")
 _APPLIED = re.compile(r"^(Applied edit to|Commit|Running|Added|Create new file)[ \t]+(.*)$")
 _MODEL = re.compile(r"^(?:Main model|Model): (\S+)")
 
@@ -61,6 +63,8 @@ def _conversation(text: str, started: str, line: int) -> Iterator[Chat]:
             chat.say("agent", said, at, line=first)
         elif who == "user" and _is_repeated(said, "\n".join(replied)):
             chat.drop("injected")  # the architect's reply, written as if the person had told it the editor
+        elif who == "user" and all(map(_ASKED.fullmatch, said.split("\n"))):
+            chat.drop("system-records")
         elif who == "user" and not replied and asked and said.strip() == asked:
             chat.drop("repeated-records")  # what follows "/ask" is written once more as a prompt
         elif who == "user" and said.strip() != _NOTHING:

@@ -36,6 +36,7 @@ class Chat:
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Number of omitted items by reason, as in ``SessionReader.left_out``."""
     prompts_only: bool = False  # whether the file has only what the user typed
+    is_sub_agents: bool = False  # whether another agent speaks in the user's place
 
     @property
     def opening(self) -> str:
@@ -55,6 +56,7 @@ class ChatBuilder:
         self.title = ""
         self.cwd = ""
         self.model = ""
+        self.is_sub_agents = False
         self.left_out: Counter[str] = Counter()
         self._turns: list[tuple[datetime | str | None, TurnDraft]] = []
 
@@ -129,6 +131,7 @@ class ChatBuilder:
             self.cwd,
             self.model,
             dict(self.left_out),
+            is_sub_agents=self.is_sub_agents,
         )
 
     def _draft(self, role: Role, at: datetime | str | None, kind: str, line: int) -> TurnDraft:

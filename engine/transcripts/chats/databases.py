@@ -19,10 +19,15 @@ from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.shape import OUTPUT, calls, objects
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
+from engine.transcripts.injected import is_init
 from engine.transcripts.turn import COMMAND
 
 MAGIC = b"SQLite format 3\0"
 """How a database begins."""
+
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_LOG = "-wal"
+"""What the name of a log of changes has behind that of its database."""
 
 NAMES = ("crush.db", "opencode.db", "sessions.db", "state.vscdb", "webui.db")
 """File names of databases that contain conversations."""
@@ -30,13 +35,11 @@ NAMES = ("crush.db", "opencode.db", "sessions.db", "state.vscdb", "webui.db")
 _MODES = slice(18, 20)  # of the header: whether changes are in a file beside it
 _JOURNAL = b"\x01\x01"
 _COLUMNS = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
-_INIT = ("Please analyze this codebase and create a ", "\n1. Build/lint/test commands")
-"""What ``/init`` of Crush writes: how the text begins, and its second line."""
 
 
 def with_log(data: bytes, path: Path) -> bytes:
     """A database with the changes in the log beside it, which a running program has not yet merged."""
-    log = path.with_name(f"{path.name}-wal")
+    log = path.with_name(f"{path.name}{_LOG}")
     if not data.startswith(MAGIC) or not log.is_file():
         return data
     with TemporaryDirectory() as folder, contextlib.suppress(OSError, sqlite3.Error):
@@ -47,6 +50,21 @@ def with_log(data: bytes, path: Path) -> bytes:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return database.serialize()
     return data
+
+
+def is_log_alone(path: Path) -> bool:
+    """Whether a file is, by its name, the log of a database that is not beside it."""
+    name = path.name.removesuffix(_LOG)
+    return name != path.name and name in NAMES and not path.with_name(name).exists()
+
+
+def why_log_alone(data: bytes, path: Path) -> str:
+    """Why nothing is read from a log of changes itself; empty for any other file."""
+    name = path.name.removesuffix(_LOG)
+    if name == path.name or not data.startswith(_LOG_MAGIC):
+        return ""
+    is_there = path.with_name(name).exists()
+    return f"it is read with {name}" if is_there else f"it has only changes to {name}, which is not beside it"
 
 
 def read(data: bytes) -> Iterator[Chat]:
@@ -79,13 +97,13 @@ def _crush(database: sqlite3.Connection) -> Iterator[Chat]:
         messages.setdefault(text_of(row, "session_id"), []).append(row)
     for session in _rows(database, "sessions", "created_at, rowid"):
         # A sub-agent's session has a parent; what it is told, the agent wrote.
-        is_persons = not session.get("parent_session_id")
+        is_sub_agents = bool(session.get("parent_session_id"))
         found = (
             message
             for row in messages.get(text_of(session, "id"), [])
-            for message in _crush_message(row, is_persons)
+            for message in _crush_message(row, not is_sub_agents)
         )
-        yield from records.conversation(session, found, "crush")
+        yield from records.conversation(session, found, "crush", is_sub_agents=is_sub_agents)
 
 
 def _crush_message(row: Record, is_persons: bool) -> Iterator[Record]:
@@ -100,8 +118,7 @@ def _crush_message(row: Record, is_persons: bool) -> Iterator[Record]:
     texts = [text_of(data, "text") for kind, data in parts if kind == "text"]
     content = [*texts, *({"type": kind} for kind, _ in parts if kind in ("reasoning", "image_url"))]
     files = [{"file_name": text_of(data, "Path") or "file"} for kind, data in parts if kind == "binary"]
-    is_init = any(text.startswith(_INIT[0]) and _INIT[1] in text for text in texts)
-    about = {"kind": COMMAND} if role == "user" and is_init else {}
+    about = {"kind": COMMAND} if role == "user" and any(map(is_init, texts)) else {}
     yield {
         "role": role,
         "content": content,
@@ -197,7 +214,7 @@ def _goose(database: sqlite3.Connection) -> Iterator[Chat]:
         about = {"id": name, "title": title, "cwd": text_of(session, "working_dir")}
         is_persons = session.get("session_type") not in ("sub_agent", "scheduled")
         found = (message for row in messages.get(name, []) for message in _goose_message(row, is_persons))
-        yield from records.conversation(about, found, "goose")
+        yield from records.conversation(about, found, "goose", is_sub_agents=not is_persons)
 
 
 def _goose_message(row: Record, is_persons: bool) -> Iterator[Record]:

@@ -20,7 +20,7 @@ FORMATS = (
     Format(
         "Claude Code",
         "`~/.claude/projects/*/*.jsonl`, `history.jsonl`, `/export`",
-        seen="2.0.36 – 2.1.97",
+        seen="1.0.24 – 2.1.219",
         name="claude-code",
     ),
     Format(
@@ -45,6 +45,7 @@ FORMATS = (
     Format("Crush, first opencode", "`.crush/crush.db`, `.opencode/opencode.db`", name="crush"),
     Format("opencode", "`opencode.db`, `storage/`, `opencode export`", seen="1.2", name="opencode"),
     Format("Goose", "`~/.local/share/goose/sessions/sessions.db`", name="goose"),
+    Format("pi", "`~/.pi/agent/sessions/*/*.jsonl`", seen="session version 3", name="pi"),
     Format("OpenHands", "downloaded trajectories, events", seen="0.46", name="openhands"),
     Format("SWE-agent", "`*.traj`", name="swe-agent"),
     Format("Windsurf, Antigravity", "Download Trajectory, exported Markdown", name="windsurf"),
@@ -52,6 +53,7 @@ FORMATS = (
     Format("Kiro, Amazon Q", "saved conversations, session logs", name="kiro"),
     Format("Kimi's command line", "wire logs", name="kimi"),
     Format("Qwen Code, Grok's command line", "session logs"),
+    Format("Zed", "text threads (`*.zed.json`)", seen="0.4.0 of the format", name="zed"),
     Format("Jupyter AI", "`*.chat`", name="jupyter-ai"),
     Format("ChatGPT", "`conversations.json`", name="chatgpt", is_chat=True),
     Format("Claude.ai", "`conversations.json`", name="claude-ai", is_chat=True),

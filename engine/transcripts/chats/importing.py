@@ -18,7 +18,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.chats import databases
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.last_resort import digest_of, prompts_left
-from engine.transcripts.chats.read import identity_of, is_chat, read_chats
+from engine.transcripts.chats.read import identity_of, read_chats, why_empty
 from engine.transcripts.chats.sameness import is_same
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render
@@ -115,7 +115,7 @@ def import_chats(
     chats = read_chats(data, str(source))
     if not chats:
         unknown = _UNKNOWN_DATABASE if data.startswith(databases.MAGIC) else UNKNOWN_SPEAKERS
-        why = "it has no dialogue yet" if is_chat(data, str(source)) else unknown
+        why = databases.why_log_alone(data, source) or why_empty(data, str(source)) or unknown
         yield ImportResult(source, status="skipped", why=why)
     is_history = any(chat.prompts_only for chat in chats)
     if is_history:

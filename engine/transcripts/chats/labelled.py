@@ -15,7 +15,7 @@ from datetime import datetime
 
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
 from engine.transcripts.chats.wrapped import unwrapped_text
-from engine.transcripts.escape import outside_code
+from engine.transcripts.escape import Fences, outside_code
 from engine.transcripts.turn import Role
 
 NAME = "chat"
@@ -34,6 +34,7 @@ ROLES: dict[str, Role] = {
     "windsurf": "agent", "cascade": "agent", "assistent": "agent", "asistente": "agent",
     "assistente": "agent", "助手": "agent", "アシスタント": "agent", "ассистент": "agent",
     "用户请求": "user", "用戶": "user", "用戶請求": "user", "使用者": "user", "사용자": "user",
+    "助理": "agent", "ai 助理": "agent", "ai 助手": "agent",
     "ai 回复": "agent", "ai 回應": "agent", "어시스턴트": "agent",
     "system": "system", "developer": "system", "tool": "system", "function": "system",
     "tool result": "system", "tool output": "system",
@@ -42,7 +43,7 @@ ROLES: dict[str, Role] = {
 
 _WHO = "|".join(re.escape(name) for name in sorted(ROLES, key=len, reverse=True))
 _STAMP = (
-    r"(?:[(\[{][^)\]}\n]{1,60}[)\]}]"
+    r"(?:\((?:[^()\n]|\([^()\n]{0,40}\)){1,60}\)|\[[^\]\n]{1,60}\]|\{[^}\n]{1,60}\}"
     r"|(?:[—–@|·-]+|at|on)?[ \t]*(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]*)?\d{1,2}:\d\d[^\n]{0,16}"
     r"|\#?\d{1,4}|[—–-]+[ \t]*\d{4}-\d\d-\d\d)"
 )
@@ -84,6 +85,8 @@ _ANY_HEADING = re.compile(r"^(?P<level>\#{1,6})[ \t]+(?P<who>[^\s#][^\n]{0,40}?)
 # Copied from Copilot's panel: the person by the name of their account.
 _COPIED = re.compile(r"\A\ufeff?(?:# )?(?P<who>[\w.-]{1,40}): ")
 _PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
+# Where Antigravity's tools have cut a text, perhaps within a fence.
+_CUT = re.compile(r"^<truncated \d+ bytes>$", re.MULTILINE)
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
@@ -103,6 +106,7 @@ def read(text: str) -> Chat | None:
 
     The text has ``\\n`` line ends.
     """
+    bare = _with_ends(text)
     layouts = [
         labels
         for find in (
@@ -114,7 +118,7 @@ def read(text: str) -> Chat | None:
             _stamped_labels,
             _named_headings,
         )
-        if _has_both_sides(labels := find(text))
+        if _has_both_sides(labels := find(bare))
     ]
     if not layouts:
         return None
@@ -146,6 +150,16 @@ def read(text: str) -> Chat | None:
             body = f"{label.who}: {body.lstrip()}"
         chat.say(label.role, body.lstrip(" \t"), label.at, line=line + 1)
     return chat.chat(exported["what"].lower() if exported is not None else NAME)
+
+
+def _with_ends(text: str) -> str:
+    """The text, as long as before, with an end for each fence that was cut off."""
+    pieces, place = [], 0
+    for cut in _CUT.finditer(text):
+        part = text[place : cut.start()]
+        pieces += [part, "```".ljust(len(cut[0])) if Fences(part).any_open() else cut[0]]
+        place = cut.end()
+    return "".join((*pieces, text[place:]))
 
 
 def _has_both_sides(labels: Sequence[_Label]) -> bool:

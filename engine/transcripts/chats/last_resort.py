@@ -17,7 +17,7 @@ from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.log import Kind, id_in_name
 from engine.transcripts.importers.run import discover
 from engine.transcripts.importers.said import Said
-from engine.transcripts.importers.state import shown_source
+from engine.transcripts.importers.state import PROMPTS_FIELD, shown_source
 from engine.transcripts.places import head_fields, read_head
 
 _DAYS = ("started", "ended", "cwd")
@@ -54,14 +54,22 @@ def prompts_left(chats: Iterable[Chat], source: Path, known: KnownSessions) -> I
             logged[kind] = {id_in_name(path) for path in logs}
         name = chat.session_id.lower()
         entry = imported.get(name)
-        if name in logged[kind] or (entry is None and name in known.transcripts):
+        other = known.transcripts.get(name, "") if entry is None else ""
+        # Another history may have other prompts of the session.
+        is_parts = bool(other) and _is_prompts(known.workspace.root / other)
+        if name in logged[kind] or (other and not is_parts):
             continue
         if not names_session(chat):
             chat = others.without_said(chat, entry.path if entry else "")
         if chat.turns and entry is None:
-            yield Prompts(chat, "new")
+            yield Prompts(chat, "grown" if is_parts else "new")
         elif chat.turns and entry is not None:
             yield Prompts(chat, "imported" if entry.progress.source == digest_of(chat) else "grown")
+
+
+def _is_prompts(path: Path) -> bool:
+    """Whether a transcript has only what a history has."""
+    return bool(head_fields(read_head(path), (PROMPTS_FIELD,))[PROMPTS_FIELD])
 
 
 class _Transcripts:

@@ -27,6 +27,11 @@ def is_stored(record: Record, path: Path) -> bool:
     return "projectID" in record and "directory" in record and path.parts[-3:-2] == ("session",)
 
 
+def is_programs(part: Record) -> bool:
+    """Whether opencode wrote a part, or a plugin, which shows it to the person alone."""
+    return part.get("synthetic") is True or part.get("ignored") is True
+
+
 def read_stored(record: Record, path: Path) -> Chat:
     """The conversation of a session whose messages and their parts are in files beside it."""
     storage = path.parents[2]
@@ -52,7 +57,7 @@ def read(record: Record) -> Chat:
     about = object_of(record, "info")
     chat = ChatBuilder()
     chat.session_id, chat.title = text_of(about, "id"), text_of(about, "title")
-    chat.cwd = text_of(about, "directory")
+    chat.cwd, chat.is_sub_agents = text_of(about, "directory"), bool(text_of(about, "parentID"))
     for message in list_of(record, "messages"):
         info = object_of(message, "info")
         role = _ROLES.get(text_of(info, "role"))
@@ -63,9 +68,9 @@ def read(record: Record) -> Chat:
         at = stamp(object_of(info, "time").get("created"))
         for part in list_of(message, "parts"):
             kind = text_of(part, "type")
-            if kind == "text" and role == "user" and text_of(about, "parentID"):
+            if kind == "text" and role == "user" and chat.is_sub_agents:
                 chat.drop("sub-agents")  # the agent wrote it
-            elif kind == "text" and part.get("synthetic") is True:
+            elif kind == "text" and is_programs(part):
                 chat.drop("injected")
             elif kind == "text":
                 chat.say(role, text_of(part, "text").replace("\r\n", "\n"), at)

@@ -51,7 +51,11 @@ def may_be_chat(path: Path) -> bool:
     A file of opencode's ``storage`` folder is part of a session unless it is the session's own.
     """
     is_part = any(folder.name in _PARTS and folder.parent.name == "storage" for folder in path.parents)
-    return not is_part and (plain_path(path).suffix.lower() in _SUFFIXES or path.name in databases.NAMES)
+    return not is_part and (
+        plain_path(path).suffix.lower() in _SUFFIXES
+        or path.name in databases.NAMES
+        or databases.is_log_alone(path)
+    )
 
 
 def read_chat(data: bytes, name: str) -> Transcript | None:
@@ -100,7 +104,7 @@ def _log(log: SessionLog, name: str) -> Transcript:
 
 
 def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
-    """The conversations in a file; empty if speakers cannot be told apart.
+    """The conversations in a file; empty if speakers cannot be told apart. Those of sub-agents are counted.
 
     Supported are SpecStory, Aider, Claude Code's ``/export``, ``claude-code-log``, what Windsurf, Cursor,
     Cline and Copilot export, Gemini CLI, exports of ChatGPT and Claude.ai, opencode, prompt histories of
@@ -110,12 +114,20 @@ def read_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     Raises:
         ImportFailed: It has the conversations of several people.
     """
-    return tuple(chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns))
+    found = [chat for chat in _all_chats(data, name) if any(turn.blocks for turn in chat.turns)]
+    spoken = [chat for chat in found if not chat.is_sub_agents]
+    if spoken and len(spoken) < len(found):
+        left_out = {**spoken[0].left_out, "sub-agent-logs": len(found) - len(spoken)}
+        spoken[0] = replace(spoken[0], left_out=left_out)
+    return tuple(spoken)
 
 
-def is_chat(data: bytes, name: str) -> bool:
-    """Whether a file is in a supported format, even if nothing has been said in it yet."""
-    return not data.strip() or bool(_all_chats(data, name))
+def why_empty(data: bytes, name: str) -> str:
+    """Why a file has no conversations, if it is in a supported format; else empty."""
+    found = _all_chats(data, name)
+    if any(chat.is_sub_agents for chat in found):
+        return "it is a sub-agent's log"
+    return "it has no dialogue yet" if found or not data.strip() else ""
 
 
 def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
@@ -217,7 +229,8 @@ def _record_chats(found: list[tuple[Record, int]], path: Path) -> Iterator[Chat]
     elif (known := layouts.conversations([record for record, _ in found])) is not None:
         yield Chat(known[0], ())  # the layout is known even if nobody has said anything yet
         for about, messages in known[1]:
-            yield from records.conversation(about, messages, known[0])
+            is_sub_agents = about.get("is_sub_agents") is True
+            yield from records.conversation(about, messages, known[0], is_sub_agents=is_sub_agents)
     else:
         yield from records.read(found)
 

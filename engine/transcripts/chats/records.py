@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from engine.transcripts.brief import one_line
+from engine.transcripts.chats import opencode
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
 from engine.transcripts.chats.labelled import NAME, ROLES
 from engine.transcripts.chats.wrapped import unwrapped
@@ -65,7 +66,9 @@ def read(records: Iterable[tuple[Record, int]]) -> Iterator[Chat]:
         yield chat
 
 
-def conversation(about: Record, messages: Iterable[Record], name: str, line: int = 0) -> Iterator[Chat]:
+def conversation(
+    about: Record, messages: Iterable[Record], name: str, line: int = 0, *, is_sub_agents: bool = False
+) -> Iterator[Chat]:
     """The conversation in messages; none if nothing was said.
 
     Args:
@@ -73,6 +76,7 @@ def conversation(about: Record, messages: Iterable[Record], name: str, line: int
         name: The program that wrote it.
     """
     chat = ChatBuilder()
+    chat.is_sub_agents = is_sub_agents
     chat.session_id = _first_text(about, _IDS)
     chat.title = text_of(about, "title") or text_of(about, "name")
     chat.model = text_of(about, "model") or text_of(about, "default_model_slug")
@@ -294,8 +298,8 @@ def _parts(content: Any, chat: ChatBuilder, at: datetime | None = None) -> Itera
             yield from _parts(part, chat, at)
     elif isinstance(content, dict):
         kind = text_of(content, "type") or text_of(content, "content_type")
-        if content.get("synthetic") is True:
-            chat.drop("injected")  # what opencode adds to a prompt, such as the files that it mentions
+        if opencode.is_programs(content):
+            chat.drop("injected")  # added to a prompt, such as the files that it mentions
         elif "think" in kind or "reasoning" in kind or kind == "thoughts" or content.get("thought") is True:
             chat.drop("thinking")
         elif "image" in kind:

@@ -52,7 +52,7 @@ _BARE_TOOL = re.compile(
 _REST = re.compile(r"^`{3,}[ \t]*\n</details></tool-use>", re.MULTILINE)
 _NOTICE = re.compile(
     r"^_\*\*User\b[^\n]*\n\s*"
-    r"(?P<notice><(?P<tag>task-notification|agent-notification)>(?:(?!^_\*\*).)*?</(?P=tag)>)",
+    r"(?P<notice><(?P<tag>(?:task|agent|bash)-notification)>(?:(?!^_\*\*).)*?</(?P=tag)>)",
     re.MULTILINE | re.DOTALL,
 )
 _SHOWN = re.compile(r"[^\n]")

@@ -23,13 +23,18 @@ _WRITTEN = re.compile(
 # to write a list of steps, and at last the environment.
 _ENVIRONMENT = re.compile(
     r"\s*(?:<environment_details>|\[ERROR\] You did not use a tool in your previous"
-    r"|\[TASK RESUMPTION\] This task was interrupted |Files attached by the user:\s+<file_content )"
+    r"|\[TASK RESUMPTION\] This task was interrupted |Files attached by the user:\s+<file_content "
+    r"|If you have completed the user's task, use the attempt_completion tool\.[^\n]*"
+    r" \(This is an automated message,)"
 )
 _CALL, _CALL_END = re.compile(r"\s*\[\w+ for '"), "'] Result:"
-_RESULT = re.compile(r"\s*\[\w+(?: for '[^\n]*')?\] Result:")
+# Claude Dev, as Cline was called until 1.x, wrote the tool's name alone.
+_RESUMED = "Task resumption: This autonomous coding task was interrupted "
+_HEAD = r"\[\w+(?: for '[^\n]*')?\] Result:|\[[a-z]+(?:_[a-z]+)+\](?=\n)"
+_RESULT = re.compile(rf"\s*(?:{_HEAD})")
 _SAID = re.compile(
     r"\s*(?:(?:The user |\[The user has switched to |New (?:message to respond to|instructions for) "
-    r"|\[TASK RESUMPTION\]|\[\w+(?: for '[^\n]*')?\] Result:)(?:(?!\n<\w).)*\n)?"
+    rf"|\[TASK RESUMPTION\]|{_RESUMED}|{_HEAD})(?:(?!\n<\w).)*\n)?"
     r"<(?P<tag>task|feedback|answer|user_message)>(?P<text>.*)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))",
     re.DOTALL,
 )
@@ -37,10 +42,14 @@ _SAID = re.compile(
 _DETAILS = re.compile(r"^<environment_details>\n", re.MULTILINE)
 _DETAILS_END = "</environment_details>"
 _PROGRESS = re.compile(r"\s*# (?:TODO LIST|task_progress) ?\b", re.IGNORECASE)
-_BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern})", re.IGNORECASE)
+_BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern}|{_RESUMED})", re.IGNORECASE)
 
 # opencode adds what it read of the files that a prompt mentions.
 _READ = re.compile(r"^Called the \w+ tool with the following input: \{[^\n]*\}$", re.MULTILINE)
+
+# Antigravity adds where the person is and what is open; its tools cut a long text.
+_STATE = re.compile(r"^<ADDITIONAL_METADATA>\nThe current local time is: \d{4}-\d\d-\d\dT", re.MULTILINE)
+_STATE_END = re.compile(r"(?:</ADDITIONAL_METADATA>|<truncated \d+ bytes>)\s*\Z")
 
 _FILES, _FILES_END = "\n--- Content from referenced files ---", "--- End of content ---"
 
@@ -64,7 +73,8 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
 
 def unwrapped_text(text: str) -> Prompt | None:
     """As ``unwrapped``, for an export in which the parts of a message are one text."""
-    if (read := _READ.search(text)) is not None:
+    read = _READ.search(text) or (_STATE.search(text) if _STATE_END.search(text[-200:]) else None)
+    if read is not None:
         return Prompt(text[: read.start()].rstrip())
     starts = [found.start() for found in _DETAILS.finditer(text)]
     if not starts or not text.rstrip().endswith(_DETAILS_END):

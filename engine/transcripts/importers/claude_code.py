@@ -15,6 +15,7 @@ from engine.transcripts.importers.claude_records import (
     command_of,
     content_of,
     edited_plan,
+    feedback_of,
     is_approval,
     is_plan,
     message_text,
@@ -31,6 +32,7 @@ from engine.transcripts.importers.session import (
     Checkpoint,
     number_of,
     object_of,
+    program_in,
     text_of,
 )
 from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
@@ -105,6 +107,10 @@ class ClaudeCodeReader(PromptReader):
             return
         self.session_id = self.session_id or text_of(record, "sessionId")
         self.cwd = self.cwd or text_of(record, "cwd")
+        if program_in(self.cwd):
+            self._queue.clear()
+            self._leave_out("sub-agents")
+            return
         match record.get("type"):
             case "user":
                 self._user_record(record)
@@ -150,6 +156,7 @@ class ClaudeCodeReader(PromptReader):
         for kind, reply in filter(None, replies):
             self._add_user_turn([Text(reply)], kind)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+        self._queue.left_by_program(text)
         if self._is_expansion(record):
             self.turns.append(*blocks)
         elif not blocks:
@@ -158,12 +165,20 @@ class ClaudeCodeReader(PromptReader):
             self._leave_out("injected")
         elif record.get("isCompactSummary") is True or (notice := notice_in(text)) == "summary":
             self.turns.add_message("system", blocks, "summary")
+        elif plan := text_of(record, "planContent"):
+            self._approved_plan(plan, feedback_of(text, plan))
         elif (sender := sender_of(record)) == "program":
             self._leave_out("injected")
         elif sender == "other" or notice is not None:
             self.turns.add_message("system", blocks)
         else:
             self._handle_prompt(record, text, [block for block in blocks if not isinstance(block, Text)])
+
+    def _approved_plan(self, plan: str, feedback: str) -> None:
+        """Add the agent's plan, with which Claude Code begins a new session, and the person's words on it."""
+        self.question = self.question or plan
+        self.turns.add_message("agent", [Text(plan)], PLAN)
+        self._add_user_turn([Text(feedback)], CORRECTION)
 
     def _handle_prompt(self, record: Record, text: str, others: list[Block]) -> None:
         """Add what the user entered; ``others`` are the record's other blocks."""

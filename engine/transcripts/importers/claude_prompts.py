@@ -7,7 +7,13 @@ from typing import Any
 
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.days import moment
-from engine.transcripts.importers.claude_records import attachment_of, sender_of, typed_text
+from engine.transcripts.importers.claude_records import (
+    attachment_of,
+    is_task,
+    sender_of,
+    typed_command,
+    typed_text,
+)
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.message_queue import MessageQueue, Queued, State
 from engine.transcripts.importers.session import EPOCH, START, Checkpoint, SessionReader, text_of
@@ -17,6 +23,8 @@ from engine.transcripts.turn import COMMAND, CORRECTION, Block, Text, Turn
 _STATES: dict[str, State] = {"wa": "waiting", "se": "sent", "sa": "added", "he": "delivered"}
 _TAGS = {state: tag for tag, state in _STATES.items()}
 _REPEATED_WITHIN_S = 5.0
+_PUT_BACK_WITHIN_S = 30.0
+"""While the agent works, Claude Code 2.1.4x takes a message out about every 20 s, and puts it back."""
 
 
 class PromptReader(SessionReader):
@@ -39,7 +47,7 @@ class PromptReader(SessionReader):
         for message in self._queue.undelivered:
             day, clock, before = self._heading(message.at or self.last or before or EPOCH, before)
             text = strip_injected(message.text).strip()
-            turns.append(Turn("user", clock, (Text(text),), self._kind_of(text), day=day))
+            turns.append(Turn("user", clock, (Text(text),), self._kind_in_queue(text), day=day))
         return tuple(turns)
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
@@ -61,7 +69,7 @@ class PromptReader(SessionReader):
         if typed and not repeats and kind != COMMAND:
             # The queue is emptied in order, so no record will follow for earlier messages still in it.
             for message in self._queue.undelivered:
-                self._add_user_turn([Text(message.text)], self._kind_of(message.text))
+                self._add_queued(message.text)
             for message in tuple(self._queue):
                 if message.state == "waiting" and message.by_user:
                     message.state = "added"
@@ -77,12 +85,21 @@ class PromptReader(SessionReader):
     def _kind_of(self, text: str) -> str:
         return CORRECTION if self.acted and is_correction(text) else ""
 
+    def _kind_in_queue(self, text: str) -> str:
+        return self._kind_of(text) if typed_command(text) is None else COMMAND
+
+    def _add_queued(self, text: str, *others: Block) -> None:
+        """Add what was typed into the queue."""
+        command = typed_command(text)
+        is_question = command is None or command.has_arguments
+        self._add_user_turn([Text(text), *others], self._kind_in_queue(text), is_question=is_question)
+
     def _queued(self, record: Record, offset: int) -> Queued:
         """The message in the record of a queue operation."""
         content = record.get("content")
         parts = content if isinstance(content, list) else []
         text = content if isinstance(content, str) else "\n\n".join(text_of(part, "text") for part in parts)
-        typed = typed_text(text).strip()
+        typed = "" if is_task(text) else typed_text(text).strip()
         return Queued(typed or text, bool(typed), offset, moment(record.get("timestamp")))
 
     def _queue_operation(self, record: Record) -> None:
@@ -90,7 +107,7 @@ class PromptReader(SessionReader):
         moved = self._queued(record, self._offset)
         operation = text_of(record, "operation")
         if operation == "enqueue":
-            self._queue.append(moved)
+            self._queue.put(moved, _PUT_BACK_WITHIN_S)
             return
         message = self._queue.next_out(moved.text)
         if operation == "popAll":
@@ -109,7 +126,7 @@ class PromptReader(SessionReader):
             self._queue.discard(message)
         else:
             sent = message or moved
-            self._add_user_turn([Text(sent.text)], self._kind_of(sent.text))
+            self._add_queued(sent.text)
             if message is None:
                 self._queue.append(moved)
             sent.state, sent.at = "delivered", moved.at
@@ -138,10 +155,10 @@ class PromptReader(SessionReader):
         if message is not None and message.state in ("added", "delivered"):
             if message.state == "delivered":
                 self._queue.discard(message)
-            if self.turns.is_open("user", self._kind_of(typed)):
+            if self.turns.is_open("user", self._kind_in_queue(typed)):
                 self.turns.append(*others)
         elif typed or others:
-            self._add_user_turn([Text(typed), *others], self._kind_of(typed))
+            self._add_queued(typed, *others)
             if message is not None and message.state == "sent":
                 self._queue.discard(message)
             elif message is not None:

@@ -26,7 +26,7 @@ from engine.transcripts.importers.existing import ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
 from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
 from engine.transcripts.importers.said import Said
-from engine.transcripts.importers.session import START, Checkpoint, SessionReader
+from engine.transcripts.importers.session import START, Checkpoint, SessionReader, program_in
 from engine.transcripts.importers.sibling_logs import (
     ALSO_FIELD,
     FileProgress,
@@ -100,6 +100,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     if not session_id or reader.first is None or not reader.total:
         why = "it has no session id" if reader.total and not session_id else "it has no dialogue yet"
         why = "it is a sub-agent's log" if not reader.total and "sub-agents" in reader.left_out else why
+        why = f"nobody but {program} speaks in it" if (program := program_in(reader.cwd)) else why
         return Draft(replace(result, status="skipped", why=why))
     started = reader.first
     named = reader.topic or title_of(reader.question)

@@ -37,6 +37,16 @@ class Queued:
 class MessageQueue(list[Queued]):
     """The queued messages that further records may still mention."""
 
+    def put(self, message: Queued, within_s: float) -> None:
+        """Add a message, in place of the same one if that was sent up to ``within_s`` seconds before."""
+
+        def is_back(each: Queued) -> bool:
+            if each.state != "sent" or each.text != message.text or each.at is None or message.at is None:
+                return False
+            return (message.at - each.at).total_seconds() <= within_s
+
+        self[:] = [*(each for each in self if not is_back(each)), message]
+
     def next_out(self, text: str) -> Queued | None:
         """The next message to leave the queue: the first with this text, or the first of all if empty."""
         queue = [each for each in self if each.state in ("waiting", "added")]
@@ -52,6 +62,13 @@ class MessageQueue(list[Queued]):
     def discard(self, message: Queued) -> None:
         """Stop tracking a message."""
         self[:] = [each for each in self if each is not message]
+
+    def left_by_program(self, text: str) -> None:
+        """Stop tracking the program's message with this text, whose record tells alone that it was sent."""
+        for message in self:
+            if not message.by_user and message.text == text:
+                self.discard(message)
+                return
 
     def repeated_by_attachment(self, text: str) -> Queued | None:
         """The message that an attachment repeats: one with this text, preferably already delivered."""

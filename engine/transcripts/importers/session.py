@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from engine.startup.records import dataclass
@@ -44,6 +45,17 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 
 START = Checkpoint()
 """The beginning of a log."""
+
+
+_PROGRAMS = {"/.claude-mem/observer-sessions": "claude-mem"}
+"""Programs that talk to an agent in a folder of their own, by how it ends."""
+
+
+@lru_cache
+def program_in(folder: str) -> str:
+    """The program that alone talks to an agent in a folder; empty if people may."""
+    folder = folder.replace("\\", "/")
+    return next((name for end, name in _PROGRAMS.items() if folder.endswith(end)), "")
 
 
 class SessionReader(ABC):
