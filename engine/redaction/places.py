@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
 from engine.startup.lazy import expression
@@ -63,6 +63,10 @@ _REMAINDER = expression(r"(?:[\w+/=-]|[.~](?=\w))*")
 _WORD = expression(r"[A-Za-z]?[a-z]{0,14}")
 _DIGIT = expression(r"\d")
 _TRAILING = ".,;:!?)]}*"
+_OPENING = "\"'`“「«"
+_CLOSING = "\"'`”」»"
+_AROUND = " \t\n\"'`\\“「«*)]}bfru"
+"""What may stand around an operator between a name and its value."""
 _SENTENCE_END = expression(r"[.!?。！？] (?=[^\W\da-z])|[。！？]")
 _COPULAS = frozenset(
     """
@@ -229,9 +233,50 @@ def whole(text: str, start: int, end: int) -> int:
 
 
 def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
-    """The features of a place."""
-    begin = max(0, start - _WINDOW)
-    before = text[begin:start]
+    """The features of a place, as ``data/judge.json`` was fitted on them."""
+    before = text[max(0, start - _WINDOW) : start]
+    line = _sentence_start(before)
+    words = [(each[0], each.start(), each.end()) for each in _IDENTIFIER.finditer(before, line)][
+        -_MOST_WORDS:
+    ]
+    after, _, _ = text[end : end + _AFTER].partition("\n")
+    gap = before[words[-1][2] :] if words else before[-3:]
+    joint = _JOINTS.get(gap.strip(_AROUND), _OTHER) if gap else _NONE
+    at = len(words) - 1
+    copula = at > 0 and joint <= _COLON and words[at][0].lower() in _COPULAS
+    bearing = at > 0 and not copula and _only_bears(before, words)
+    at -= copula or bearing
+    name, name_start, _ = words[at] if words else ("", 0, 0)
+    copula = copula or name.endswith(_GLUED)
+    one = phrase = meaning(name) if name else NOTHING
+    if at > 0 and before[words[at - 1][2] : name_start] in (" ", "' "):
+        phrase = meaning(" ".join(word for word, _, _ in words[max(0, at - 2) : at + 1]))
+    if copula and phrase[0] > 0.8:  # "the password for staging is …", "…, it is …"
+        phrase = max((meaning(word) for word, _, _ in words), key=lambda said: said[1] + said[2])
+    called, is_after = phrase, 0.0
+    if joint in (_SPACE, _NONE, _OTHER, _PAREN) or not words:
+        called, is_after = _called_after(after, phrase)
+    return (
+        *called[1:],
+        *one[1:],
+        is_after,
+        *_strongest([word for word, _, _ in words]),
+        float(joint),
+        float(joint in (_EQUALS, _COLON, _ARROW, _TAG, _PIPE)),
+        float(gap == "="),
+        float(before[-1:] in _OPENING and bool(before)),
+        float(_dashes(before, name_start)),
+        float(name.isupper() and len(name) > 1),
+        float(copula),
+        float(bearing),
+        float(not (before[line : words[-1][1]].strip(" \t+-#>\"'{") if words else "")),
+        float(before[-1:] in "?&" or "?" in before[-40:]),
+        float(_following(after)),
+    )
+
+
+def _sentence_start(before: str) -> int:
+    """Where the sentence or the line begins that a text ends in; the line before, if nothing stands on it."""
     line = before.rfind("\n") + 1
     if not before[line:].strip(" \t\"'`-*>+\\"):
         line = before.rfind("\n", 0, max(0, line - 1)) + 1
@@ -239,90 +284,58 @@ def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
         line = quoted_line + 2
     for match in _SENTENCE_END.finditer(before, line):
         line = match.end()
-    found = [(each[0], each.start(), each.end()) for each in _IDENTIFIER.finditer(before, line)][
-        -_MOST_WORDS:
-    ]
-    quoted = before[-1:] in "\"'`“「«" and bool(before)
-    after = text[end : end + _AFTER]
-    ending = after.find("\n")
-    after = after if ending < 0 else after[:ending]
-    at = len(found) - 1
-    gap = before[found[at][2] :] if found else before[-3:]
-    bare_gap = gap.strip(" \t\n\"'`\\“「«*)]}bfru")
-    joint = _JOINTS.get(bare_gap, _OTHER)
-    if joint == _SPACE and not gap:
-        joint = _NONE
-    last = found[at][0] if found else ""
-    copula = at > 0 and joint <= _COLON and last.lower() in _COPULAS
-    bearing = (
-        at > 0
-        and not copula
-        and last.lower() in _BEARING
-        and before[found[at - 1][2] :].lstrip("\"'\\ ")[:1] not in ":="
-    )
-    at -= copula or bearing
-    name, name_start, _ = found[at] if found else ("", 0, 0)
-    copula = copula or name.endswith(_GLUED)
-    one = phrase = meaning(name) if name else NOTHING
-    marks = (
-        2
-        if before[max(0, name_start - 2) : name_start] == "--"
-        else before[max(0, name_start - 1) : name_start] == "-"
-    )
-    if at > 0 and before[found[at - 1][2] : name_start] in (" ", "' "):
-        phrase = meaning(" ".join(each[0] for each in found[max(0, at - 2) : at + 1]))
-    best_password = best_key = 0.0
+    return line
+
+
+def _only_bears(before: str, words: Sequence[tuple[str, int, int]]) -> bool:
+    """Whether the last word says only that a value follows, and is not itself what another name is set to."""
+    joined = before[words[-2][2] :].lstrip("\"'\\ ")
+    return words[-1][0].lower() in _BEARING and joined[:1] not in ":="
+
+
+def _called_after(after: str, called: Meaning) -> tuple[Meaning, float]:
+    """What a value is called, and how: by the words before it (0), a word after it (1), or ``as …`` (2)."""
+    if (later := _CALLED.match(after)) is not None:
+        said = meaning(later["name"])
+        return (said, 2.0) if said[0] < called[0] else (called, 0.0)
+    is_after = 0.0
+    if called[1] + called[2] < _NAMING:
+        for match in _IDENTIFIER.finditer(after):
+            said = meaning(match[0])
+            if said[1] + said[2] > called[1] + called[2]:
+                called, is_after = said, 1.0
+    return called, is_after
+
+
+def _strongest(words: Sequence[str]) -> tuple[float, float, float, float]:
+    """How much the words say of a password and of a key at most, each with the number of words behind it."""
+    password = key = 0.0
     password_at = key_at = _FAR
-    for number, (word, *_place) in enumerate(reversed(found)):
+    for number, word in enumerate(reversed(words)):
         said = meaning(word)
-        if said[1] > best_password + 0.1:
-            best_password, password_at = said[1], float(number)
-        if said[2] > best_key + 0.1:
-            best_key, key_at = said[2], float(number)
-    called, is_after = phrase, 0.0
-    if copula and called[0] > 0.8:  # "the password for staging is …", "…, it is …"
-        called = max((meaning(each[0]) for each in found), key=lambda said: said[1] + said[2])
-    if joint in (_SPACE, _NONE, _OTHER, _PAREN) or not found:
-        if (later := _CALLED.match(after)) is not None:
-            said = meaning(later["name"])
-            if said[0] < called[0]:
-                called, is_after = said, 2.0
-        elif called[1] + called[2] < _NAMING:
-            for match in _IDENTIFIER.finditer(after):
-                said = meaning(match[0])
-                if said[1] + said[2] > called[1] + called[2]:
-                    called, is_after = said, 1.0
-    lead = before[line : found[-1][1]].strip(" \t+-#>\"'{") if found else ""
+        if said[1] > password + 0.1:
+            password, password_at = said[1], float(number)
+        if said[2] > key + 0.1:
+            key, key_at = said[2], float(number)
+    return password, password_at, key, key_at
+
+
+def _dashes(before: str, start: int) -> int:
+    """The number of dashes before a name, up to 2."""
+    if before[max(0, start - 2) : start] == "--":
+        return 2
+    return int(before[max(0, start - 1) : start] == "-")
+
+
+def _following(after: str) -> int:
+    """What follows a value, 0 to 5: nothing, a quotation mark, a word, a clause's end, a bracket, other."""
     follow = after[:1]
-    return (
-        *called[1:],
-        *one[1:],
-        is_after,
-        best_password,
-        password_at,
-        best_key,
-        key_at,
-        float(joint),
-        float(joint in (_EQUALS, _COLON, _ARROW, _TAG, _PIPE)),
-        float(gap == "="),
-        float(quoted),
-        float(marks),
-        float(name.isupper() and len(name) > 1),
-        float(copula),
-        float(bearing),
-        float(not lead),
-        float(before[-1:] in "?&" or "?" in before[-40:]),
-        float(
-            0
-            if not follow
-            else 1
-            if follow in "\"'`”」»"
-            else 2
-            if follow in " \t" and after.lstrip()[:1].isalnum()
-            else 3
-            if follow in " \t,;.!?&"
-            else 4
-            if follow in "([{"
-            else 5
-        ),
-    )
+    if not follow:
+        return 0
+    if follow in _CLOSING:
+        return 1
+    if follow in " \t" and after.lstrip()[:1].isalnum():
+        return 2
+    if follow in " \t,;.!?&":
+        return 3
+    return 4 if follow in "([{" else 5
