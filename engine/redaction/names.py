@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +38,20 @@ def words(name: str) -> list[str]:
     return [each.lower() for each in found]
 
 
-def features(word: str, place: str) -> Iterator[str]:
+def features(word: str, place: str) -> list[str]:
     """The features of a word: itself and its runs of letters.
 
     ``place`` is ``!`` for the only word of a name, ``$`` for its last and ``-`` for another.
     """
     word = word[:_MOST_LETTERS]
-    yield f"{place}={word}"
+    found = [f"{place}={word}"]
     if place == "!":
         place = "$"
-        yield f"{place}={word}"
+        found.append(f"{place}={word}")
     padded = f"^{word}$"
-    sizes = (3, 4) if word.isascii() else (2, 3, 4)
-    for size in sizes:
-        for at in range(len(padded) - size + 1):
-            yield place + padded[at : at + size]
+    for size in (3, 4) if word.isascii() else (2, 3, 4):
+        found += [place + padded[at : at + size] for at in range(len(padded) - size + 1)]
+    return found
 
 
 def place_of(at: int, count: int) -> str:
@@ -68,13 +67,15 @@ def model() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=32_768)
-def _weight(word: str, place: str) -> Sequence[float]:
-    weights = model()["names"]
-    total = [0.0] * len(KINDS)
-    for feature in features(word, place):
-        for kind, weight in enumerate(weights.get(feature, ())):
-            total[kind] += weight
-    return total
+def _weight(word: str, place: str) -> Meaning:
+    known = model()["names"].get
+    nothing = password = key = other = 0.0
+    for weights in filter(None, map(known, features(word, place))):  # every word of a text passes here
+        nothing += weights[0]
+        password += weights[1]
+        key += weights[2]
+        other += weights[3]
+    return nothing, password, key, other
 
 
 @lru_cache(maxsize=32_768)
@@ -83,10 +84,9 @@ def meaning(name: str) -> Meaning:
     parts = words(name)[-_MOST_WORDS:]
     if not parts:
         return NOTHING
-    scores = list(model()["base"])
+    scores = model()["base"]
     for at, word in enumerate(parts, 1):
-        for kind, weight in enumerate(_weight(word, place_of(at, len(parts)))):
-            scores[kind] += weight
+        scores = list(map(add, scores, _weight(word, place_of(at, len(parts)))))
     top = max(scores)
     odds = [math.exp(each - top) for each in scores]
     whole = sum(odds)
