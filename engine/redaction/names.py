@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from array import array
+from base64 import b64decode
 from functools import lru_cache
 from operator import add
 from pathlib import Path
@@ -66,16 +69,27 @@ def model() -> dict[str, Any]:
     return tree
 
 
+@lru_cache(maxsize=1)
+def _names() -> tuple[dict[str, int], array[int]]:
+    """The place of each feature's weights, and the weights of all features, in hundredths."""
+    weights = array("h", b64decode(model()["weights"]))
+    if sys.byteorder == "big":
+        weights.byteswap()
+    return {name: len(KINDS) * at for at, name in enumerate(model()["names"].split("\n"))}, weights
+
+
 @lru_cache(maxsize=32_768)
 def _weight(word: str, place: str) -> Meaning:
-    known = model()["names"].get
-    nothing = password = key = other = 0.0
-    for weights in filter(None, map(known, features(word, place))):  # every word of a text passes here
-        nothing += weights[0]
-        password += weights[1]
-        key += weights[2]
-        other += weights[3]
-    return nothing, password, key, other
+    places, weights = _names()
+    nothing = password = key = other = 0
+    for feature in features(word, place):  # every word of a text passes here
+        at = places.get(feature)
+        if at is not None:
+            nothing += weights[at]
+            password += weights[at + 1]
+            key += weights[at + 2]
+            other += weights[at + 3]
+    return nothing / 100, password / 100, key / 100, other / 100
 
 
 @lru_cache(maxsize=32_768)

