@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
 from engine.startup.lazy import expression
@@ -16,6 +17,8 @@ _NEAR = 90
 """Characters after a naming word in which values are looked for."""
 _NAMING = 0.15
 """Probability from which a word may name a secret."""
+_FEW = 12
+"""Naming words up to which each is looked for by itself."""
 _MOST_WORDS = 9
 _FAR = 20.0
 _JUDGED = 190
@@ -143,19 +146,27 @@ def proposed(text: str) -> Iterator[Span]:
         ):  # a line of a certificate, a signature or a picture
             yield from _parts(text, start, end)
     identifier = _IDENTIFIER if _ANY_WIDE.search(text) else _PLAIN_IDENTIFIER
-    for word in set(identifier.findall(text)):
-        said = meaning(word)
-        if said[1] + said[2] < _NAMING:
-            continue
-        start = text.find(word)
+    said = {word: meaning(word) for word in set(identifier.findall(text))}
+    naming = {word for word, (_, password, key, _) in said.items() if password + key >= _NAMING}
+    for word, start, end in _places(text, identifier, naming):
+        is_file = "." in word and text.startswith((" ", "\t"), end)
+        if not is_file and not text.startswith("arn:", _run_start(text, start)):
+            yield from _near(text, start, end, said[word])
+
+
+def _places(text: str, identifier: Any, naming: Collection[str]) -> list[tuple[str, int, int]]:
+    """Some of the identifiers in a text, with start and end."""
+    if len(naming) > _FEW:  # a pass for each would take time in proportion to their number
+        return [(match[0], *match.span()) for match in identifier.finditer(text) if match[0] in naming]
+    found: list[tuple[str, int, int]] = []
+    for word in naming:
+        size, start = len(word), text.find(word)
         while start >= 0:
-            end = start + len(word)
             there = identifier.match(text, start)
-            if there is not None and there.end() == end:
-                is_file = "." in word and text.startswith((" ", "\t"), end)
-                if not is_file and not text.startswith("arn:", _run_start(text, start)):
-                    yield from _near(text, start, end, said)
-            start = text.find(word, end)
+            if there is not None and there[0] == word:
+                found.append((word, start, start + size))
+            start = text.find(word, start + size)
+    return found
 
 
 def _run_start(text: str, at: int) -> int:
