@@ -34,7 +34,6 @@ from engine.context.history import History
 from engine.context.next_pieces import NEXT_TOKENS, next_pieces
 from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import (
-    is_vague,
     mark_irrelevant,
     query,
     relevant,
@@ -401,8 +400,8 @@ class _Compile:
                 self.notes.append(f"{SEARCH_FAILED}: {error}")
         results = [each for each in results if not fixed.is_untouched(self.reader, each.path)]
         results = without_history(results, request.conversation, history_line, self.placement.left_out)
-        if request.part != "asked" and request.history and is_vague(request.message):
-            results = without_others(results, request.conversation, self.placement.left_out)
+        if request.part != "asked" and request.history:
+            results = without_others(results, request.conversation, request.message, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
             results, self.placement.left_out, request.part, request.message, anything=bool(self.share)

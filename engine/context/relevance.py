@@ -123,19 +123,25 @@ def without_history(
     return kept
 
 
-def is_vague(message: str) -> bool:
-    """Whether a message says little: in a conversation, it is about what was said there."""
-    return len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
-
-
 def without_others(
-    results: Sequence[SearchResult], conversation: str, left_out: list[LeftOut]
+    results: Sequence[SearchResult], conversation: str, message: str, left_out: list[LeftOut]
 ) -> list[SearchResult]:
-    """The results without turns of other conversations, which a vague reply does not mean."""
+    """The results without those turns of other conversations that are not clearly about the same thing.
+
+    A message is mostly about its own conversation, and one that says little is about nothing else. Of 242
+    turns that a search found for 36 messages in the middle of coding sessions, a reader called 6 % related
+    below a relevance of 0.3, 33 % up to 0.45, and 65 % above.
+    """
+    is_vague = len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
     kept: list[SearchResult] = []
     for result in results:
-        if result.category == "conversation" and result.path != conversation:
+        if result.category != "conversation" or result.path == conversation:
+            kept.append(result)
+        elif is_vague:
             omit(left_out, result, "the message says little: it is about its own conversation")
+        elif result.worth is None and _relevance(result) < ENOUGH:
+            reason = f"not relevant enough beside its own conversation: {_relevance(result):.2f}"
+            omit(left_out, result, f"{reason}, at least {ENOUGH} needed")
         else:
             kept.append(result)
     return kept

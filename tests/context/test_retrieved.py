@@ -292,18 +292,22 @@ def said(path: str, start: int, text: str, *, relevance: float = 0.9) -> SearchR
 
 
 @pytest.mark.parametrize(
-    ("message", "is_vague"),
-    [("yeah let's do length only", True), ("Why does the cache of the harbour feed expire?", False)],
+    ("message", "relevance", "reason"),
+    [
+        ("Why does the cache of the harbour feed expire?", 0.6, ""),
+        ("Why does the cache of the harbour feed expire?", 0.35, "beside its own conversation"),
+        ("yeah let's do length only", 0.6, "about its own conversation"),
+    ],
 )
-def test_a_vague_reply_is_answered_by_its_own_conversation(
-    space: Space, message: str, is_vague: bool
+def test_in_a_conversation_others_are_quoted_only_if_they_are_clearly_about_the_message(
+    space: Space, message: str, relevance: float, reason: str
 ) -> None:
     history = tuple(
         Turn("user", "10:45", (Text(f"Turn {each}: {LINE * 30}"),), line=10 * each) for each in range(1, 21)
     )
     found = [
-        said(OWN, 10, "Turn 1, long ago"),
-        said(OTHER, 9, "another session"),
+        said(OWN, 10, "Turn 1, long ago", relevance=0.4),
+        said(OTHER, 9, "another session", relevance=relevance),
         result(text="what is known"),
     ]
     compiled = space.compile(
@@ -316,9 +320,8 @@ def test_a_vague_reply_is_answered_by_its_own_conversation(
     )
     shown = {each.text for each in compiled.sections if each.layer == 10}
     assert shown >= {"Turn 1, long ago", "what is known"}
-    assert ("another session" in shown) is not is_vague
-    if is_vague:
-        assert "about its own conversation" in reasons(compiled)[f"{OTHER}:9-11"]
+    assert ("another session" in shown) is (not reason)
+    assert reason in reasons(compiled).get(f"{OTHER}:9-11", "")
 
 
 def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> None:
