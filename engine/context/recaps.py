@@ -101,12 +101,21 @@ class Recap:
 
     @property
     def brief(self) -> str:
-        """The recap in one line: what was asked, the outcome, and what was left open."""
+        """The recap in one line: what was asked first and last, the outcome, and what was left open."""
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
-        outcome = said.get("Done") or said.get("Said") or f"changed {said.get('Changed', 'nothing')}"
-        parts = [_short(self.lines[0].partition(": ")[2], 100), _short(outcome, 120)]
-        if "Open" in said:
-            parts.append(f"left open: {_short(said['Open'], 90)}")
+        last, left = said.get("Then asked", ""), said.get("Open", "")
+        asked = _short(self.lines[0].partition(": ")[2], 100)
+        if last:
+            is_open = left.startswith(last)
+            left = "" if is_open else left
+            asked += f" … then{' (not answered)' if is_open else ''}: {_short(last, 80)}"
+        parts = [asked]
+        if "Done" in said or "Said" in said:
+            parts.append(_short(said.get("Done") or said["Said"], 120))
+        elif "Changed" in said:
+            parts.append(f"changed {_short(said['Changed'], 120)}")
+        if left:
+            parts.append(f"left open: {_short(left, 90)}")
         return f"{self.day} {self.begin} {' → '.join(parts)}"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.context.recaps import recaps_in
+from engine.context.recaps import Recap, recaps_in
 from engine.lifecycle.recaps.lines import lines_of
 from engine.transcripts.format import parse
 from tests.cases import each_case
@@ -140,6 +140,80 @@ def test_program_output_pastes_and_small_talk_are_not_what_was_asked() -> None:
 def test_sentences_without_spaces_between_words_are_read_too(asked: str, done: str, left: str) -> None:
     lines = said(("user", asked), ("agent", f"{done}{left}" if "？" in left else f"{done} {left}"))
     assert lines == (f"Asked: {asked}", f"Said: {done}", f"Open: {left}")
+
+
+def test_the_outcome_is_the_reply_to_the_last_request_not_to_an_order_nor_what_is_said_at_work() -> None:
+    found = said(
+        ("user", "Please add a retry to the uploader of the tide gauges."),
+        ("agent", "Added a retry with three attempts to `client.py`."),
+        ("user", "Now log each attempt of the uploader with its delay."),
+        (
+            "agent",
+            "The branch was created from main without conflicts.\n\n> [tool:Edit] client.py → updated\n\n"
+            "Logged every attempt with its delay in `client.py`.",
+        ),
+        ("user", "commit"),
+        ("agent", "Committed the change as 12ab34c on main."),
+        ("user", "ok, push"),
+        ("agent", "The hook of the remote takes a while, the branch is still on its way."),
+    )
+    assert found[1:] == (
+        "Then asked: Now log each attempt of the uploader with its delay.",
+        "Changed: client.py",
+        "Done: Logged every attempt with its delay in `client.py`.",
+    )
+
+
+def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what_was_asked() -> None:
+    turns = talk(
+        ("10:00", "user [command]", "/clear"),
+        ("10:01", "user", "Rename the harbour importer to quay importer."),
+        ("10:02", "agent", "> [tool:Edit] C:\\work\\tides\\src\\quay.py → updated\n\nRenamed the importer."),
+        ("10:03", "user", "it did find this angle:"),
+    )
+    assert lines_of(parse(turns.encode(), path_of()).turns) == (
+        "Asked: Rename the harbour importer to quay importer.",
+        "Changed: src/quay.py",
+        "Done: Renamed the importer.",
+    )
+
+
+def test_a_commit_is_named_by_its_subject_alone() -> None:
+    command = "git commit -m \"$(cat <<'EOF' Round water levels - adds a test Co-Authored-By: Quinn\""
+    found = said(
+        ("user", "Round the water levels to centimetres."), ("agent", f"> [tool:Bash] {command} → done")
+    )
+    assert found[1] == "Changed: commit “Round water levels”"
+
+
+@each_case(
+    "lines, brief",
+    [
+        (
+            ("Asked: Add a retry.", "Then asked: Log the delay.", "Changed: a.py", "Done: Logged it."),
+            "Add a retry. … then: Log the delay. → Logged it.",
+        ),
+        (
+            (
+                "Asked: Add a retry.",
+                "Then asked: Log it.",
+                "Said: Three now.",
+                "Open: Log it. (not answered)",
+            ),
+            "Add a retry. … then (not answered): Log it. → Three now.",
+        ),
+        (
+            ("Asked: Add a retry.", "Changed: a.py", "Open: Shall I push?"),
+            "Add a retry. → changed a.py → left open: Shall I push?",
+        ),
+        (("Asked: Add a retry.", "Decided: Three attempts."), "Add a retry."),
+    ],
+)
+def test_one_line_tells_the_first_and_the_last_request_and_its_outcome(
+    lines: tuple[str, ...], brief: str
+) -> None:
+    recap = Recap("2026-06-12", "tidemark", "10:00", "10:09", "ses_tide0001", lines)
+    assert recap.brief == f"2026-06-12 10:00 {brief}"
 
 
 def test_answers_to_questions_are_choices() -> None:

@@ -3,12 +3,12 @@
 ==========  ==============================================================================================
 Line        says
 ==========  ==============================================================================================
-Asked       the person's first request, in their words
+Asked       the person's first request that can be understood later, in their words
 Then asked  their last one, if it is another
 Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
 Chose       the person's answers to the agent's questions, and what they chose in their own words
 Changed     the files written most often, commits and pull requests
-Done, Said  what the agent said last: of what it did, or in answer
+Done, Said  what the agent replied to the last request: of what it did, or in answer
 Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent, a next step that it names
             or a request that was left at the end
 ==========  ==============================================================================================
@@ -24,7 +24,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import PurePosixPath, PureWindowsPath
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import wording
@@ -38,7 +38,7 @@ from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
 from engine.store.prose import SENTENCE_END, shortened, word_count
-from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, Turn
+from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, ToolCall, Turn
 from engine.transcripts.typed import typed_in
 
 _ASKED_CHARACTERS = 200
@@ -68,9 +68,10 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
         return ()
     voices = voices_of((*before, *turns))
     lines = [f"Asked: {asked}"] if asked else []
-    later = [each for each in requests if each != asked and not is_order(each)]
-    if later and later[-1] != requests[0]:
-        lines.append(f"Then asked: {later[-1]}")
+    later = [each for each in requests if each != asked and not is_order(each) and not each.endswith(_OPENS)]
+    last = next(filter(_is_telling, reversed(later)), later[-1] if later else "")
+    if last and last != requests[0]:
+        lines.append(f"Then asked: {last}")
     marks = [item for item in labelled_items if not item.why and _is_own(item.text, voices)]
     for label, categories in _MARKED.items():
         texts = [item.text for item in marks if item.category in categories]
@@ -135,9 +136,10 @@ def _is_said(line: str) -> bool:
 
 
 def _command(dialogue: Sequence[Turn]) -> str:
-    """The first slash command, as typed; empty if there is none."""
+    """The first slash command, as typed, that is not about the program; empty if there is none."""
     typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
-    return next((shortened(single(line), _ASKED_CHARACTERS) for line in typed if line), "")
+    asked = (line for line in typed if line and not _OF_PROGRAM.match(line))
+    return next((shortened(single(line), _ASKED_CHARACTERS) for line in asked), "")
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -172,7 +174,8 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
                 paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
                 files.update(filter(None, map(_short, paths)))
             elif match := _COMMIT.search(tool.summary):
-                commits[f"commit “{shortened(single(match['subject']), 80)}”"] = None
+                subject = _BODY.split(single(match["subject"]), maxsplit=1)[0]
+                commits[f"commit “{shortened(subject, 80)}”"] = None
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
                 commits[f"pull request {match['number'] or ''}".strip()] = None
     names = [name for name, _ in files.most_common(_MAX_FILES)]
@@ -185,7 +188,8 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
 
 def _short(path: str) -> str:
     """The last two parts of a path; empty if it is none."""
-    parts = PurePosixPath(path.strip("`,")).parts
+    bare = path.strip("`,")
+    parts = (PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)).parts
     return "/".join(parts[-2:]).lstrip("/") if parts and " " not in path and len(path) <= 200 else ""
 
 
@@ -193,25 +197,44 @@ def _short(path: str) -> str:
 
 
 def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[str, str]:
-    """What the agent said at the end about its work, and what was left open; each may be empty."""
+    """What the agent replied to the last request that can be understood later, or at the end if there is
+    none, and what was left open; each may be empty.
+
+    "Commit this", said after a reply, is no such request, and "Committed" says less than the reply before.
+    """
     spoken = [turn for turn in dialogue if turn.text.strip()]
     unanswered = ""
     while spoken and spoken[-1].role == "user":
-        unanswered = _request(spoken.pop()) or unanswered
-    done = left = ""
-    replies = [turn for turn in reversed(spoken) if turn.role == "agent" and turn.kind != PLAN]
-    for turn in replies[:2]:
-        for block in reversed(turn.blocks):
-            if isinstance(block, Text) and not done:
-                said = [(_bare(text), is_item) for text, is_item in _sentences(block.text)]
-                left = left or (_left([text for text, _ in said], is_own) if turn is spoken[-1] else "")
-                done = _done([each for each in said if each[0] != left], is_own)
-    return done, f"{unanswered} (not answered)" if unanswered else left
+        request = _request(spoken.pop())
+        unanswered = unanswered if not request or request.endswith(_OPENS) else request
+    left, is_answered = "", False
+    replies: list[str] = []  # latest first
+    for turn in reversed(spoken):
+        if turn.role == "user":
+            request = _request(turn)
+            if is_answered and _is_telling(request) and not is_order(request):
+                break
+        elif turn.kind != PLAN:
+            said = [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
+            if turn is spoken[-1]:
+                left = _left([text for text, _ in said], is_own)
+            replies += filter(None, [_done([each for each in said if each[0] != left], is_own)])
+            is_answered |= bool(said)
+    done = [each for each in replies if _DID.match(each)]
+    best = next(itertools.chain((each for each in done if not _SAVED.match(each)), done, replies), "")
+    return best, f"{unanswered} (not answered)" if unanswered else left
+
+
+def _reply(turn: Turn) -> str:
+    """What the agent said after its last tool call, without what it said while it worked."""
+    after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), reversed(turn.blocks))
+    return "\n\n".join(block.text for block in reversed(list(after)) if isinstance(block, Text))
 
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
     """One or two sentences that say what was done, found or proposed."""
-    told = [text for text, is_item in said if _tells(text, is_item=is_item)]
+    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
+    told = [text for text, is_item in tells if not is_item] or [text for text, _ in tells]
     start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
     found = ""
     for sentence in itertools.islice(filter(is_own, told[start:]), 2):
@@ -321,12 +344,25 @@ _CHOOSES = expression(
     re.IGNORECASE,
 )
 _DID = expression(
-    rf"{wording.DONE.pattern}|(?:created|deleted|wrote|pushed|committed|installed|configured)\b",
+    rf"{wording.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
+    r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
+    r"|interest|unus|hundr)ed\b)[a-z]{2,}ed\b",
     re.IGNORECASE,
 )
+"""The start of a sentence about what was done."""
+_SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
+_OPENS = (":", "：")
+_OF_PROGRAM = expression(
+    r"/(?:clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
+    r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
+)
+"""Commands to the agent's program itself."""
+_BODY = expression(r" (?=Co-Authored-By:|Signed-off-by:|EOF\b|- |\* |🤖|## )")
+"""Where the body of a commit message begins on the one line that a log shows."""
+_WINDOWS = expression(r"[A-Za-z]:\\|\\\\|[^/]*\\[^/]*$")
 _PREPARES = expression(
     r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
-    r"|looking|reading|running|perfect|great|good"
+    r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
     r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
     r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到))"
