@@ -172,7 +172,7 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         )
         path.write_text(mine, encoding="utf-8")
         await driven.press("z", "right", "enter")
-        assert "now has other thresholds" in driven.toasts
+        assert "changed since its thresholds were read" in driven.toasts
         assert path.read_text(encoding="utf-8") == mine
 
 
