@@ -136,7 +136,7 @@ def sentiment_spans(
     return sorted({*agitation, *urgent})
 
 
-def event_fits(trigger: Trigger, event: Event | None) -> bool:
+def event_fits(trigger: Trigger, event: Event) -> bool:
     """Whether an event fires a ``webhook`` or ``cron`` trigger; case does not matter.
 
     - A due schedule is ``Event("cron", "<schedule>")``: it fires cron triggers with the same expression,
@@ -144,8 +144,6 @@ def event_fits(trigger: Trigger, event: Event | None) -> bool:
     - A webhook is ``Event("<source>", "<event>")`` or ``Event("webhook:<source>", "<event>")``: it fires
       webhook triggers with the same source, and with the same event, its part before a dot, or no event.
     """
-    if event is None:
-        return False
     source, kind = event.source.strip().casefold(), event.event.strip().casefold()
     if trigger.type == "cron":
         return source == CRON_SOURCE and kind.split() == trigger.schedule.casefold().split()

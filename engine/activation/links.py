@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
 
-from engine.activation.scan import Scan
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -40,7 +39,7 @@ _CLOSING = {")": "(", "]": "["}
 class Link:
     """A link in a message."""
 
-    start: int  # offset in ``Scan.text``
+    start: int
     end: int
     host: str  # in its registered form, lower case
     port: str  # as written, or empty
@@ -48,10 +47,10 @@ class Link:
     is_clear: bool  # whether it has a scheme or ``www.``, or is a clone address
 
 
-def links(scan: Scan) -> list[Link]:
-    """Every link of a message, in order."""
+def links_in(text: str) -> list[Link]:
+    """Every link of a text, in order."""
     found = []
-    for match in _LINK.finditer(scan.text):
+    for match in _LINK.finditer(text):
         host = _ascii_host(match["host"].strip("[]"))
         rest = _trimmed(match["rest"] or match["repository"] or "")
         end = match.start("rest") if match["rest"] else match.end() - len(match["repository"] or "")
@@ -127,22 +126,13 @@ def path_matches(path: str, glob: str) -> bool:
 
 
 def _fits_parts(parts: list[str], pattern: tuple[str, ...]) -> bool:
-    # reachable: the numbers of the pattern's first segments that fit the path up to here.
-    reachable = _over_any({0}, pattern)
-    for part in parts:
-        fits = {at for at in reachable if at < len(pattern)}
-        stay = {at for at in fits if pattern[at] == "**"}
-        step = {at + 1 for at in fits - stay if fnmatchcase(part, pattern[at])}
-        reachable = _over_any(stay | step, pattern)
-    return len(pattern) in reachable
-
-
-def _over_any(places: set[int], pattern: tuple[str, ...]) -> set[int]:
-    """Places in a pattern, and those behind a ``**``, which may stand for nothing."""
-    for at, segment in enumerate(pattern):
-        if at in places and segment == "**":
-            places.add(at + 1)
-    return places
+    ends = {0}  # the numbers of the path's first parts that the pattern up to here can stand for
+    for segment in pattern:
+        if segment == "**":
+            ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
+        else:
+            ends = {at + 1 for at in ends if at < len(parts) and fnmatchcase(parts[at], segment)}
+    return len(parts) in ends
 
 
 @lru_cache(maxsize=1024)
