@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -241,15 +239,3 @@ def test_threads_share_a_pipeline() -> None:
         thread.join(60)
     watching.close()
     assert found == [("github-pr-review",)] * 80
-
-
-def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:
-    services = {"anthropic", "openai", "httpx2", "engine.providers"}
-    heavy = services | {"asyncio", "sklearn", "numpy", "scipy", "textual"}
-    code = (
-        "import sys\n"
-        "import engine.activation.pipeline, engine.activation.decisions, engine.activation.gates\n"
-        f"print(sorted({heavy} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
