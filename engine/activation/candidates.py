@@ -18,7 +18,6 @@ from engine.activation.trace import (
     Direction,
     Funnel,
     GateOutcome,
-    Score,
     TopicTrace,
     Trace,
     TriggerHit,
@@ -172,11 +171,10 @@ def rows_of(
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     context: PolicyContext,
-    deciding: str,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = [
-        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context, deciding)
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
         for c in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
@@ -203,11 +201,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _row_of(
-    found: Candidate,
-    gate: GateOutcome | None,
-    explanation: Explanation,
-    context: PolicyContext,
-    deciding: str,
+    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
 ) -> TopicTrace:
     topic, step = found.topic, found.step
     verdict = verdict_of(step, gate, context.on_failure)
@@ -218,7 +212,6 @@ def _row_of(
         priority=topic.priority,
         activation=topic.activation,
         hits=found.hits,
-        scores=(Score(deciding, found.score),),
         score=found.score,
         threshold=step.threshold,
         activate_at=step.activate_at,

@@ -47,7 +47,6 @@ class Decision(NamedTuple):
     activation: str
     hits: tuple[tuple[int, str, str, int, int], ...]
     """The tier-1 hits: trigger index, type, matched text, start, end."""
-    scores: dict[str, float]
     score: float
     threshold: float
     activate_at: float | None  # score from which the row activated; ``None``: never
@@ -145,7 +144,6 @@ def line_for(message: Message, message_hash: str, row: TopicTrace) -> bytes:
         "priority": row.priority,
         "activation": row.activation,
         "hits": [[hit.trigger, hit.type, hit.matched, hit.start, hit.end] for hit in row.hits],
-        "scores": {score.name: round(score.value, 6) for score in row.scores},
         "score": round(row.score, 6),
         "threshold": row.threshold,
         "activate_at": row.activate_at,
@@ -170,7 +168,7 @@ def line_for(message: Message, message_hash: str, row: TopicTrace) -> bytes:
 
 _KEYS = (
     *("id", "at", "session", "direction", "hash", "message", "topic", "priority", "activation", "hits"),
-    *("scores", "score", "threshold", "activate_at", "gate_at", "rule", "verdict"),
+    *("score", "threshold", "activate_at", "gate_at", "rule", "verdict"),
 )
 _GATE: dict[str, object] = {
     **{"answer": "", "provider": "", "model": "", "probability": None, "reason": ""},
@@ -203,8 +201,7 @@ def entry_of(record: Record | None) -> Decision | Label | None:
         found = Decision(*values)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
-    is_sound = isinstance(found.scores, dict) and all(isinstance(found[place], str) for place in _TEXTS)
-    return found if is_sound else None
+    return found if all(isinstance(found[place], str) for place in _TEXTS) else None
 
 
 Labels = dict[str, bool | None]

@@ -138,7 +138,7 @@ class WatcherPipeline:
             self._gate_settings.on_failure,
             offers=offers,
         )
-        rows = rows_of(candidates, answers, explanations, context, deciding)
+        rows = rows_of(candidates, answers, explanations, context)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(

@@ -79,7 +79,6 @@ def test_a_decision_is_read_back_with_all_its_fields(tmp_path: Path) -> None:
         priority="high",
         activation="gated",
         hits=((0, "pattern", "review", 8, 14),),
-        scores={"tfidf": 0.28},
         score=0.28,
         threshold=0.15,
         activate_at=0.3,
@@ -259,7 +258,7 @@ def test_only_the_broken_line_is_skipped(tmp_path: Path, damage: bytes) -> None:
     assert topics(log.read()) == ["a", "b"] and topics(log.last(9)) == ["b", "a"]
 
 
-@each_case("field", ["id", "at", "message", "topic", "hits", "scores", "score", "rule", "gate_at"])
+@each_case("field", ["id", "at", "message", "topic", "hits", "score", "rule", "gate_at"])
 @each_case("value", [None, 7, "x", [], {}, [1], 10**400])
 def test_values_of_the_wrong_type_are_skipped_or_harmless(tmp_path: Path, field: str, value: object) -> None:
     log = log_of(tmp_path)
@@ -271,7 +270,7 @@ def test_values_of_the_wrong_type_are_skipped_or_harmless(tmp_path: Path, field:
     path.write_text(json.dumps(record) + "\n")
     for decision in log.read():
         assert decision.score + decision.threshold >= 0 and decision.time.tzinfo is not None
-        assert isinstance(decision.topic, str) and isinstance(decision.scores, dict)
+        assert isinstance(decision.topic, str)
 
 
 def test_a_write_error_is_reported_once_and_pending_decisions_are_written_later(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from engine.activation.decisions import DecisionLog
 from engine.activation.gate import GateProvider
 from engine.activation.gates import AskGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.trace import Event, Message, Score, Trace
+from engine.activation.trace import Event, Message, Trace
 from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -70,7 +70,7 @@ def test_the_example_of_the_specification() -> None:
     assert trace.active == ("github-pr-review",)
     row = trace.rows[0]
     assert [hit.matched for hit in row.hits] == ["review", "PR"]
-    assert row.scores == (Score("tfidf", row.score),) and 0.05 < row.score < 0.6
+    assert 0.05 < row.score < 0.6
     assert row.rule.startswith("high ") and "“review”, “PR”" in row.why
     assert all(each.why and each.flip and each.rule for each in trace.rows)
     assert trace.why == "1 of 4 topics active: github-pr-review"

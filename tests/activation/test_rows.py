@@ -114,8 +114,6 @@ def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
     known = topic("t", triggers=triggers, **of)
     hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
     found = replace(candidate("t", 0.3, kind, hits), topic=known)
-    rows = rows_of(
-        [found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT, "tfidf"
-    )
+    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
     hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
     assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints

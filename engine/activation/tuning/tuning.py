@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
-from engine.activation.trace import Message, Score, TopicTrace
+from engine.activation.trace import Message, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.own import (
     OwnThresholds,
@@ -153,8 +153,8 @@ class Tuning:
             known, now = table.topic(topic), table.today(topic)
             score = float(table.scores[row, table.column(topic)])
             trace = TopicTrace(
-                topic, known.priority, known.activation, (), (Score(table.signal, score),), score,
-                now.gate or 0.0, now.activate, now.gate, "labelled", None, "dropped", "",
+                topic, known.priority, known.activation, (), score, now.gate or 0.0, now.activate, now.gate,
+                "labelled", None, "dropped", "",
             )  # fmt: skip
             like = next(iter(message.decisions.values()))
             sent = Message(like.message, message.direction, like.session_id, like.time)
