@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import zlib
 from dataclasses import replace
@@ -46,13 +45,11 @@ def saved_fit(root: Path) -> tuple[FitStore, Path, Fitted]:
     return store, root / FIT_PATH, three_fitted()
 
 
-def test_a_fit_is_loaded_unchanged_and_used_in_place(tmp_path: Path) -> None:
+def test_a_fit_is_loaded_unchanged(tmp_path: Path) -> None:
     store, _, fitted = saved_fit(tmp_path)
     for name in (NAME, ""):
         loaded = store.load(name, SIZE)
         assert loaded is not None and same(loaded, fitted)
-        arrays = [getattr(loaded, each) for each in Fitted.array_names()]
-        assert all(array.flags.aligned and not array.flags.owndata for array in arrays)
 
 
 def test_a_different_fit_is_not_loaded(tmp_path: Path) -> None:
@@ -77,23 +74,13 @@ def test_a_truncated_or_foreign_file_is_not_loaded(tmp_path: Path) -> None:
     assert store.load(NAME, SIZE) is not None
 
 
-@each_case(
-    "head",
-    [
-        {"form": 2},
-        {"names": ["refund", "deploy"]},
-        {"names": None},
-        {"sizes": [10**12, 1]},
-    ],
-)
-def test_a_header_that_does_not_match_its_arrays_is_not_loaded(head: dict[str, Any], tmp_path: Path) -> None:
+@each_case("head", [b'{"form":5}', b"{}", b"[]", b"no JSON", b'{"form":6,"names":["refund"]}'])
+def test_a_fit_of_another_form_is_not_loaded(head: bytes, tmp_path: Path) -> None:
     store, path, _ = saved_fit(tmp_path)
     data = path.read_bytes()
-    body = data.index(b"\n", 9) + 1
-    text = json.dumps({**json.loads(data[9:body]), **head}, separators=(",", ":")).encode()
-    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + data[body:]
+    rest = head + data[data.index(b"\n", 9) :]
     path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
-    assert store.load(NAME, SIZE) is None
+    assert store.load("", SIZE) is None
 
 
 def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None:
