@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation.explain import Case, PolicyContext, flip, why
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
@@ -66,24 +66,9 @@ class Candidate:
         return self.score > 0 and self.score >= self.step.threshold
 
 
-def counted_hits(
-    topics: Sequence[Topic], hits_of: Hits, direction: Direction
-) -> dict[str, tuple[TriggerHit, ...]]:
-    """The hits that count, of triggers that watch a direction, by topic; topics without one are left out."""
-    if not hits_of:
-        return {}
-    # The matcher may still have a version of a topic with more triggers.
-    counted = {
-        topic.name: tuple(
-            hit
-            for hit in hits_of[topic.name]
-            if 0 <= hit.trigger < len(topic.triggers)
-            and not hit.negated
-            and topic.triggers[hit.trigger].scope in (direction, "both")
-        )
-        for topic in topics
-        if topic.name in hits_of
-    }
+def counted_hits(hits_of: Hits) -> dict[str, tuple[TriggerHit, ...]]:
+    """The hits that are not negated, by topic; topics without one are left out."""
+    counted = {name: tuple(hit for hit in hits if not hit.negated) for name, hits in hits_of.items()}
     return {name: hits for name, hits in counted.items() if hits}
 
 
@@ -102,18 +87,10 @@ def candidates_of(
         hits_of: All hits, among them the negated ones.
     """
     found = []
-    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
-    far: dict[object, tuple[float, Step]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
         score = scores.get(topic.name, 0.0)
-        own = topic.activation, topic.activation_threshold, topic.similarity_threshold
-        kind = topic.priority, topic.forced, own
-        if kind not in far:
-            far[kind] = far_step(topic, settings, is_input=is_input)
-        mark, step = far[kind]
-        if hits or score >= mark:
-            step = decide(topic, hits, score, settings, is_input=is_input)
+        step = decide(topic, hits, score, settings, is_input=is_input)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
         if ignored and not hits and topic.forced is None:
             step = Step("drop", NEGATED, step.threshold)

@@ -2,8 +2,7 @@
 
 A link has a scheme, begins with ``www.``, or is a host with a path (``github.com/acme``); a clone address
 such as ``git@github.com:acme/tool.git`` is one too. It ends before brackets and quotes that it did not open,
-before Chinese punctuation, and before a comma followed by another link. Host names are compared in their
-registered form, so ``bücher.de`` equals ``xn--bcher-kva.de``. Short links are not resolved.
+before Chinese punctuation, and before a comma followed by another link. Short links are not resolved.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Link:
 
     start: int
     end: int
-    host: str  # in its registered form, lower case
+    host: str  # lower case
     port: str  # as written, or empty
     path: str  # path and query, as written
     is_clear: bool  # whether it has a scheme or ``www.``, or is a clone address
@@ -51,7 +50,7 @@ def links_in(text: str) -> list[Link]:
     """Every link of a text, in order."""
     found = []
     for match in _LINK.finditer(text):
-        host = _ascii_host(match["host"].strip("[]"))
+        host = match["host"].strip("[]").casefold().rstrip(".")
         rest = _trimmed(match["rest"] or match["repository"] or "")
         end = match.start("rest") if match["rest"] else match.end() - len(match["repository"] or "")
         port, path = (match["port"] or "")[1:], rest.partition("#")[0]
@@ -77,7 +76,7 @@ def _parts(entry: str) -> tuple[str, str, str]:
     """Host, port and path."""
     place, _, path = entry.strip().casefold().rpartition("://")[2].partition("/")
     host, _, port = place.removeprefix("www.").partition(":")
-    return _ascii_host(host), port, path
+    return host.rstrip("."), port, path
 
 
 def _fits(link: Link, host: str, port: str, path: str) -> bool:
@@ -89,17 +88,6 @@ def _fits(link: Link, host: str, port: str, path: str) -> bool:
     if any(sign in path for sign in "*?["):
         return path in ("*", "**") or fnmatchcase(found, path) or fnmatchcase(found, f"{path}/*")
     return not path or found == path or found.startswith((f"{path}/", f"{path}?"))
-
-
-def _ascii_host(host: str) -> str:
-    """A host name in its registered form."""
-    host = host.casefold().rstrip(".")
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return host
 
 
 def _trimmed(text: str) -> str:

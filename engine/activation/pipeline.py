@@ -107,7 +107,7 @@ class WatcherPipeline:
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
             text = "" if is_empty else message.text
-            hits = counted_hits(topics, hits_of, message.direction)
+            hits = counted_hits(hits_of)
             candidates = candidates_of(
                 topics,
                 hits,

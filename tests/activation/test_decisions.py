@@ -24,8 +24,8 @@ from engine.activation.decisions import (
     worth_logging,
 )
 from engine.activation.trace import GateOutcome, Message, TopicTrace, TriggerHit
-from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
-from engine.store import descriptors, monthly
+from engine.errors import AutopoiesisError, PathRefused, ReadOnly
+from engine.store import monthly
 from engine.store.faults import fail, trip
 from tests.activation.support import FEBRUARY, Clock, row, trace, workspace_files
 from tests.cases import each_case
@@ -378,23 +378,6 @@ def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     assert len(reading.update()) == 2, "a line is read once it is complete"
     path.write_bytes(lines[2] + lines[3])
     assert reading.update() == log.read()
-
-
-def test_an_unreadable_file_is_an_error_until_it_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = log_of(tmp_path)
-    reading = log.reading()
-    log.record(trace(hit("a")))
-
-    def refuse(*_: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(descriptors, "open_file", refuse)
-        with pytest.raises(DocumentError, match=r"2026-02\.jsonl: cannot be read \(Permission denied\)"):
-            reading.update()
-    assert len(reading.update()) == 1
 
 
 def test_a_missing_log_is_empty_and_its_stamp_changes_with_it(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_urgency_words_count_unless_negated(text: str, words: tuple[str, ...], e
     ("trigger", "event", "fits"),
     [
         (Trigger("webhook", source="email", event="new"), Event("email", "new"), True),
-        (Trigger("webhook", source="email", event="new"), Event("webhook:Email", "NEW"), True),
+        (Trigger("webhook", source="email", event="new"), Event("Email", "NEW"), True),
         (Trigger("webhook", source="email", event="new"), Event("email", "gone"), False),
         (Trigger("webhook", source="email"), Event("email", "gone"), True),
         (Trigger("webhook", source="email"), Event("github", "gone"), False),

@@ -80,18 +80,6 @@ def test_the_example_of_the_specification() -> None:
     ]
 
 
-@each_case(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
-def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
-    async def asker(question: object, timeout: float) -> bool:
-        return answer == "yes"
-
-    trace = pipeline(pr_topic(), MAIL, provider=AskGate(asker)).process("review")
-    row = trace.row("github-pr-review")
-    assert row is not None and row.verdict == verdict
-    assert row.gate is not None and row.gate.provider == "ask"
-    assert trace.funnel.asked == 1
-
-
 @each_case(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
 def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, verdict: str) -> None:
     trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
@@ -100,16 +88,6 @@ def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, ve
     assert "no one to ask" in row.why
     if on_failure == "skip":
         assert trace.why.startswith("nothing active: the gate failed for 1 topic (no one to ask")
-
-
-def test_all_candidates_are_asked_in_one_round_and_the_cost_is_reported() -> None:
-    provider = Scripted(yes(cost=0.0002))
-    trace = pipeline(*EVERYTHING, provider=provider, watchers=ALWAYS_ASK).process(
-        "review the email about the inbox"
-    )
-    assert sorted(provider.asked) == ["email-triage", "github-pr-review"]
-    assert trace.cost_usd == pytest.approx(0.0004)
-    assert trace.funnel.asked == 2 and trace.gate_ms > 0
 
 
 def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:

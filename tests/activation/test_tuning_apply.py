@@ -13,7 +13,6 @@ from engine.activation.policy import Thresholds
 from engine.activation.tuning.replay import figures
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, TopicError, WriteFailed
-from engine.events import EngineEvent, TopicsReloaded
 from engine.store.faults import FAULT_POINTS, fail, trip
 from tests.cases import each_case
 
@@ -30,34 +29,6 @@ def engine(sample: Path) -> Iterator[Engine]:
 
 def subjects(engine: Engine, count: int = 2) -> list[str]:
     return [commit.subject for commit in engine.repository.log(count)]
-
-
-def test_applied_thresholds_are_written_in_effect_and_committed(engine: Engine) -> None:
-    seen: list[EngineEvent] = []
-    engine.subscribe(seen.append)
-    today = engine.tuning.table().today(TOPIC)
-    before = engine.files.read(PATH)
-    other = engine.workspace.root / "topics/release.md"
-    other.write_bytes(other.read_bytes() + b"\nMore.\n")
-    applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
-    assert (applied.topic, applied.path, applied.before, applied.after) == (
-        TOPIC,
-        PATH,
-        today,
-        Thresholds(0.34, 0.62),
-    )
-    assert applied.commit == engine.repository.revision() and applied.why == ""
-    assert subjects(engine, 1) == [f"maintenance: tune {TOPIC}: gate .34, active .62"]
-    assert (
-        engine.files.read(PATH).replace(b"similarity_threshold: 0.34\nactivation_threshold: 0.62\n", b"")
-        == before
-    )
-    assert engine.tuning.table().today(TOPIC) == Thresholds(0.34, 0.62)
-    row = engine.trace(MESSAGE).row(TOPIC)
-    assert row is not None and row.activate_at == 0.62
-    assert (TOPIC,) in [event.changed for event in seen if isinstance(event, TopicsReloaded)]
-    changed = engine.repository.git.run("show", "--name-only", "--format=", "HEAD").text.split()
-    assert changed == [PATH], "no other file is committed"
 
 
 @each_case(
