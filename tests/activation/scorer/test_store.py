@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import errno
-import os
 import zlib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy
 
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
-from engine.activation.scorer.store import FIT_PATH, FitStore, fingerprint
+from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.store.faults import fail, trip
 from tests.activation.scorer.support import FakeVectors, three_texts
 from tests.activation.support import workspace_files
@@ -83,16 +80,6 @@ def test_a_fit_of_another_form_is_not_loaded(head: bytes, tmp_path: Path) -> Non
     assert store.load("", SIZE) is None
 
 
-def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None:
-    store, path, _ = saved_fit(tmp_path)
-    path.unlink()
-    os.mkfifo(path)
-    assert store.load(NAME, SIZE) is None
-    path.unlink()
-    path.mkdir()
-    assert store.load(NAME, SIZE) is None
-
-
 def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
     store = FitStore(workspace_files(tmp_path, read_only=True))
     store.save(NAME, three_fitted())
@@ -105,30 +92,3 @@ def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
         store.save("1" * 64, fitted)
     assert store.load("1" * 64, SIZE) is None
     assert store.load(NAME, SIZE) is not None
-
-
-def test_a_fingerprint_depends_on_every_part() -> None:
-    first, *rest = three_texts()
-    whole = (replace(first, about="about", noise=("no", "never")), *rest)
-    name = fingerprint(whole, "v1")
-    changes: list[dict[str, Any]] = [
-        {"name": "other"},
-        {"label": "other"},
-        {"about": "other"},
-        {"examples": whole[0].examples[:2]},
-        {"examples": whole[0].examples[::-1]},
-        {"useful": ("no",)},
-        {"noise": ("no",)},
-        {"noise": ("never", "no")},
-        {"noise": ("no, never",)},
-        {"triggers": ("x",)},
-        {"about": "\ud800"},
-    ]
-    others = [
-        fingerprint(whole, "v2"),
-        fingerprint(whole[:2], "v1"),
-        fingerprint((whole[1], whole[0], whole[2]), "v1"),
-        *(fingerprint((replace(whole[0], **change), *rest), "v1") for change in changes),
-    ]
-    assert len({name, *others}) == 1 + len(others)
-    assert fingerprint(whole, "v1") == name
