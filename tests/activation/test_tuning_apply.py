@@ -128,7 +128,7 @@ def test_undo_refuses_what_was_changed_since_and_completes_what_was_interrupted(
 
 def test_without_a_repository_or_auto_commit_thresholds_are_written_uncommitted(sample: Path) -> None:
     settings = sample / "memory-config.yaml"
-    given = settings.read_text()
+    given, before = settings.read_text(), (sample / PATH).read_bytes()
     settings.write_text(given.replace("auto_commit: true", "auto_commit: false"))
     with Engine.open(sample) as engine:
         revision = engine.repository.revision()
@@ -138,6 +138,11 @@ def test_without_a_repository_or_auto_commit_thresholds_are_written_uncommitted(
         with pytest.raises(TopicError, match="no threshold change to undo"):
             engine.tuning.undo()
     settings.write_text(given)
+    with Engine.open(sample) as engine:
+        applied = engine.tuning.apply(TOPIC, Thresholds(0.34, 0.62))
+        assert applied.commit, "as after a run that was interrupted before its commit"
+        engine.tuning.undo()
+        assert engine.files.read(PATH) == before
     shutil.rmtree(sample / ".git")
     with Engine.open(sample) as engine:
         applied = engine.tuning.apply(TOPIC, Thresholds(0.35, 0.62))

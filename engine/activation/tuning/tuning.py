@@ -20,6 +20,7 @@ from engine.activation.tuning.own import (
     OwnThresholds,
     own_thresholds,
     rounded,
+    thresholds_in,
     today,
     with_thresholds,
 )
@@ -27,6 +28,7 @@ from engine.activation.tuning.table import ACTIVE, MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.commit_message import commit_message
 from engine.store.paths import shown
+from engine.store.revisions import blobs
 
 if TYPE_CHECKING:
     from engine.activation.decisions import Decision, DecisionLog
@@ -194,7 +196,8 @@ class Tuning:
         is_written = wanted == OwnThresholds.of(known)
         if not is_written:
             self._write(known, wanted)
-        written = (json.dumps(list(astuple(each))) for each in (OwnThresholds.of(known), wanted))
+        before = self._committed(known) if is_written else OwnThresholds.of(known)
+        written = (json.dumps(list(astuple(each))) for each in (before, wanted))
         done = self._done(known, wanted, "tune", zip(_TRAILERS, (known.path, *written), strict=True))
         if is_written and not done.commit:  # else an interrupted run had only written the file
             raise TopicError(f"already has these thresholds: {_described(done.after)}", where=known.path)
@@ -247,6 +250,14 @@ class Tuning:
                     path, *written = (trailers[name] for name in _TRAILERS)
                     before, after = (OwnThresholds(*json.loads(each)) for each in written)
                     yield commit.revision, path, before, after
+
+    def _committed(self, topic: Topic) -> OwnThresholds:
+        """The thresholds in the committed file of a topic, or else in its file."""
+        with contextlib.suppress(AutopoiesisError):
+            (data,) = blobs(self._repository.git, [f"HEAD:{topic.path}"])
+            if data is not None:
+                return thresholds_in(data, topic.path)
+        return OwnThresholds.of(topic)
 
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
         """Writes thresholds to a topic's file."""
