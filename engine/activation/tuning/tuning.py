@@ -216,6 +216,7 @@ class Tuning:
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is unchanged.
         """
+        self._repository.recover()
         for commit, path, before, after in self._changes():
             if expected is not None and commit != expected.commit:
                 raise TopicError("is not the last threshold change that was committed", where=expected.path)
