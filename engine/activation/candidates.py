@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation.explain import Case, PolicyContext, flip, why
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
@@ -87,10 +87,18 @@ def candidates_of(
         hits_of: All hits, among them the negated ones.
     """
     found = []
+    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
+    far: dict[object, tuple[float, Step]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
         score = scores.get(topic.name, 0.0)
-        step = decide(topic, hits, score, settings, is_input=is_input)
+        own = topic.activation, topic.activation_threshold, topic.similarity_threshold
+        kind = topic.priority, topic.forced, own
+        if kind not in far:
+            far[kind] = far_step(topic, settings, is_input=is_input)
+        mark, step = far[kind]
+        if hits or score >= mark:
+            step = decide(topic, hits, score, settings, is_input=is_input)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
         if ignored and not hits and topic.forced is None:
             step = Step("drop", NEGATED, step.threshold)

@@ -24,6 +24,7 @@ and left to the person.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -130,6 +131,17 @@ def decide(
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
+
+
+def far_step(topic: Topic, settings: WatcherSettings, *, is_input: bool = True) -> tuple[float, Step]:
+    """The step of a topic without a hit that is far from the message, and the score up to which it holds."""
+    step = decide(topic, (), 0.0, settings, is_input=is_input)
+    if topic.forced is not None or not is_input or settings.nominate == "pattern":
+        return math.inf, step
+    thresholds = thresholds_of(topic, settings, matched=False)
+    return min(
+        (mark for mark in (thresholds.gate, thresholds.activate) if mark is not None), default=math.inf
+    ), step
 
 
 def _judge(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.activation.policy import Step, decide
+from engine.activation.policy import Step, decide, far_step
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -173,3 +173,23 @@ def test_the_policy_table_is_configurable(row: dict[str, float], score: float, r
     settings = {"policy": {"medium": PolicyRow(**row)}}
     for got in (step(HIT, score, settings), calibrated((), score, settings)):
         assert f"{got.kind} {got.rule}" == rule
+
+
+@each_case("preset", ["spec", "calibrated"])
+@each_case("nominate", ["either", "pattern"])
+@each_case("is_input", [True, False])
+@each_case(
+    "of",
+    [{}, CRITICAL, LOW | own(0.05), HIGH | own(0.4, 0.1), MANUAL, AUTO | own(0.0), ON, OFF],
+)
+def test_a_topic_below_its_far_mark_gets_the_far_step(
+    preset: str, nominate: str, is_input: bool, of: dict[str, Any]
+) -> None:
+    settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
+    known = topic(**of)
+    mark, far = far_step(known, settings, is_input=is_input)
+    scores = [number / 50 for number in range(51)]
+    below = [score for score in scores if score < mark]
+    for score in below:
+        assert decide(known, (), score, settings, is_input=is_input) == far
+    assert below or mark == 0

@@ -14,7 +14,7 @@ from engine.activation.labelled import Labelled
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
-from engine.activation.scorer.store import FitStore
+from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
 from engine.activation.trace import Trace
 from engine.settings.model import WatcherSettings
@@ -58,6 +58,7 @@ class Watched:
     def __init__(self, root: Path) -> None:
         self.labelled: dict[str, Labelled] = {}
         self.topics = Topics((REFUNDS, DEPLOYS))
+        self.root = root
         self.scorer = CalibratedScorer(
             vectors=FakeVectors(),
             store=FitStore(workspace_files(root)),
@@ -150,14 +151,31 @@ def test_a_label_given_during_a_fit_is_in_the_next_fit(watched: Watched, fitting
     assert watched.score("deploy", "push it out") > 0.3
 
 
-def test_topics_changed_during_a_fit_are_learned_after_it_with_the_label(
-    watched: Watched, fitting: Fitting
-) -> None:
-    traces: list[Trace] = []
-    with learning(watched, fitting) as learned:
+def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting) -> None:
+    """The message after a topic change is scored with the new topics, and the old fit is discarded."""
+    with learning(watched, fitting):
         watched.topics.topics = (REFUNDS, HOLIDAYS)
-        changed = start_thread(lambda: traces.append(watched.pipeline.process("july off")))
-    join_threads(changed)
-    assert learned == [True] and {row.topic for row in traces[0].rows} == {"refund", "holiday"}
-    assert traces[0].rows[0].topic == "holiday" and traces[0].rows[0].score > 0.03
-    assert fitting.made[-1][0].noise == (MESSAGE,) and not watched.pipeline.relearn()
+        traces: list[Trace] = []
+        join_threads(start_thread(lambda: traces.append(watched.pipeline.process("july off"))))
+        assert {row.topic for row in traces[0].rows} == {"refund", "holiday"}
+        row = traces[0].row("holiday")
+        assert row is not None and row.score > 0.03
+        kept = (watched.root / FIT_PATH).read_bytes()
+    assert (watched.root / FIT_PATH).read_bytes() == kept, "an outdated fit is not stored"
+    assert set(watched.scorer.score("july off", {})) == {"refund", "holiday"}
+    assert watched.score("holiday", "july off") == row.score
+    assert not watched.pipeline.relearn(), "the label was included with the topics"
+
+
+def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:
+    """Without a pipeline, labels can be learned while topics are being fitted."""
+    fitting.hold()
+    updating = start_thread(lambda: watched.scorer.update((REFUNDS, HOLIDAYS)))
+    assert fitting.begun.wait(WAIT_S)
+    watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
+    assert watched.scorer.relearn()
+    fitting.release.set()
+    join_threads(updating)
+    assert set(watched.scorer.score(MESSAGE, {})) == {"refund", "holiday"}
+    assert not watched.scorer.relearn()
+    assert fitting.made[-1][0].noise == (MESSAGE,)

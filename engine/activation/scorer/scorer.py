@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import numpy
@@ -89,7 +90,9 @@ class CalibratedScorer:
         self._patient = patient
         self._known: Known | None = None
         self._last: _Last | None = None
-        self._learning = threading.Lock()
+        self._updating = threading.Lock()
+        self._relearning = threading.Lock()
+        self._replacing = threading.Lock()
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits the topics, unless there is already a fit of exactly these texts.
@@ -97,25 +100,32 @@ class CalibratedScorer:
         Until it is done, messages are scored with the previous fit.
         """
         by_name = {topic.name: topic for topic in topics}
-        with self._learning:
-            self._learn(by_name, self._texts(by_name), patient=self._patient)
+        with self._updating:
+            while not self._replaced(self._known, by_name, self._texts(by_name), patient=self._patient):
+                pass
 
     def relearn(self) -> bool:
         """Learns from added and removed labels; returns whether there were any.
 
-        Until it is done, messages are scored with the previous fit. Calls run one after the other, and after
-        an update: a later one knows every label given before it, and repeats no fit.
+        Until it is done, messages are scored with the previous fit. If topics change before that, the new fit
+        is dropped and the new topics are used. Calls run one after the other: a later one knows every label
+        given before it, and repeats no fit.
 
         One that is not patient leaves it to another process that is at it, and finds its fit next time.
         """
-        with self._learning:
-            known = self._known
-            if known is None or (texts := self._texts(known.topics)) == known.texts:
-                return False
-            with contextlib.nullcontext(True) if self._store is None else self._store.fitting() as is_alone:
-                if is_alone or self._patient:
-                    self._learn(known.topics, texts)
-                return is_alone or self._patient
+        with self._relearning:
+            before = known = self._known
+            while known is not None:
+                texts = self._texts(known.topics)
+                if texts == known.texts:
+                    break
+                with self._fitting() as is_alone:
+                    is_left = not (is_alone or self._patient)
+                    if is_left or self._replaced(known, known.topics, texts):
+                        break
+                known = self._known
+            after = self._known
+        return before is not None and after is not None and after.texts != before.texts
 
     def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The probability of every topic."""
@@ -152,17 +162,26 @@ class CalibratedScorer:
             explained[name] = Explanation(_shown(parts), telling.get(name, ()))
         return explained
 
+    def _fitting(self) -> AbstractContextManager[bool]:
+        return contextlib.nullcontext(True) if self._store is None else self._store.fitting()
+
     def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
         """The current texts of the topics, including labels."""
         labelled = self._labelled() if self._labelled is not None else {}
         return tuple(texts_of(topic, labelled.get(name)) for name, topic in topics.items())
 
-    def _learn(
-        self, topics: Mapping[str, Topic], texts: tuple[TopicTexts, ...], *, patient: bool = True
-    ) -> None:
-        """Makes topics known with a fit of their texts. No message waits for the fit."""
-        known, key, is_new = self._known, "", False
-        fitted = None if known is None else known.fitted
+    def _replaced(
+        self,
+        known: Known | None,
+        topics: Mapping[str, Topic],
+        texts: tuple[TopicTexts, ...],
+        *,
+        patient: bool = True,
+    ) -> bool:
+        """Replaces the known state by topics and a fit of their texts, unless it is no longer ``known``;
+        returns whether it did. No message waits for the fit.
+        """
+        key, fitted, is_new = "", None if known is None else known.fitted, False
         if known is None or known.texts != texts:
             key = fingerprint(texts, self._vectors.version)
             fitted = None if self._store is None else self._store.load(key, self._vectors.dimensions)
@@ -173,9 +192,16 @@ class CalibratedScorer:
                 fitted = known.fitted if known is not None else self._latest()
         if fitted is None:
             fitted = NO_FIT
-        self._known = Known(topics, texts, fitted, {name: place for place, name in enumerate(fitted.names)})
+        with self._replacing:
+            if self._known is not known:
+                return False
+            self._known = Known(
+                topics, texts, fitted, {name: place for place, name in enumerate(fitted.names)}
+            )
+        # Only a fit in use is saved: one that came too late must not overwrite it.
         if is_new and self._store is not None:
             self._store.save(key, fitted)
+        return True
 
     def batch(self) -> CalibratedBatch:
         """Scores many messages at once."""
