@@ -258,7 +258,6 @@ class Parts(BasicParts):
             self.repository,
             lambda: self.config,
             lambda: self.pipeline,
-            clock=self.clock,
             edited=self.edited,
         )
 

@@ -18,7 +18,6 @@ from engine.activation.trace import (
     Direction,
     Funnel,
     GateOutcome,
-    Score,
     TopicTrace,
     Trace,
     TriggerHit,
@@ -67,24 +66,9 @@ class Candidate:
         return self.score > 0 and self.score >= self.step.threshold
 
 
-def counted_hits(
-    topics: Sequence[Topic], hits_of: Hits, direction: Direction
-) -> dict[str, tuple[TriggerHit, ...]]:
-    """The hits that count, of triggers that watch a direction, by topic; topics without one are left out."""
-    if not hits_of:
-        return {}
-    # The matcher may still have a version of a topic with more triggers.
-    counted = {
-        topic.name: tuple(
-            hit
-            for hit in hits_of[topic.name]
-            if 0 <= hit.trigger < len(topic.triggers)
-            and not hit.negated
-            and topic.triggers[hit.trigger].scope in (direction, "both")
-        )
-        for topic in topics
-        if topic.name in hits_of
-    }
+def counted_hits(hits_of: Hits) -> dict[str, tuple[TriggerHit, ...]]:
+    """The hits that are not negated, by topic; topics without one are left out."""
+    counted = {name: tuple(hit for hit in hits if not hit.negated) for name, hits in hits_of.items()}
     return {name: hits for name, hits in counted.items() if hits}
 
 
@@ -172,11 +156,10 @@ def rows_of(
     outcome_of: Mapping[str, GateOutcome],
     explained: Mapping[str, Explanation],
     context: PolicyContext,
-    deciding: str,
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = [
-        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context, deciding)
+        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
         for c in shown(candidates)
     ]
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
@@ -203,11 +186,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 
 
 def _row_of(
-    found: Candidate,
-    gate: GateOutcome | None,
-    explanation: Explanation,
-    context: PolicyContext,
-    deciding: str,
+    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
 ) -> TopicTrace:
     topic, step = found.topic, found.step
     verdict = verdict_of(step, gate, context.on_failure)
@@ -218,7 +197,6 @@ def _row_of(
         priority=topic.priority,
         activation=topic.activation,
         hits=found.hits,
-        scores=(Score(deciding, found.score),),
         score=found.score,
         threshold=step.threshold,
         activate_at=step.activate_at,

@@ -47,7 +47,6 @@ class Decision(NamedTuple):
     activation: str
     hits: tuple[tuple[int, str, str, int, int], ...]
     """The tier-1 hits: trigger index, type, matched text, start, end."""
-    scores: dict[str, float]
     score: float
     threshold: float
     activate_at: float | None  # score from which the row activated; ``None``: never
@@ -145,7 +144,6 @@ def line_for(message: Message, message_hash: str, row: TopicTrace) -> bytes:
         "priority": row.priority,
         "activation": row.activation,
         "hits": [[hit.trigger, hit.type, hit.matched, hit.start, hit.end] for hit in row.hits],
-        "scores": {score.name: round(score.value, 6) for score in row.scores},
         "score": round(row.score, 6),
         "threshold": row.threshold,
         "activate_at": row.activate_at,
@@ -170,7 +168,7 @@ def line_for(message: Message, message_hash: str, row: TopicTrace) -> bytes:
 
 _KEYS = (
     *("id", "at", "session", "direction", "hash", "message", "topic", "priority", "activation", "hits"),
-    *("scores", "score", "threshold", "activate_at", "gate_at", "rule", "verdict"),
+    *("score", "threshold", "activate_at", "gate_at", "rule", "verdict"),
 )
 _GATE: dict[str, object] = {
     **{"answer": "", "provider": "", "model": "", "probability": None, "reason": ""},
@@ -203,12 +201,11 @@ def entry_of(record: Record | None) -> Decision | Label | None:
         found = Decision(*values)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
-    is_sound = isinstance(found.scores, dict) and all(isinstance(found[place], str) for place in _TEXTS)
-    return found if is_sound else None
+    return found if all(isinstance(found[place], str) for place in _TEXTS) else None
 
 
-Labels = dict[tuple[str, str], bool | None]
-"""The last labels by decision and labeller; ``None`` for a removed one."""
+Labels = dict[str, bool | None]
+"""The last labels of a decision by labeller; ``None`` for a removed one."""
 
 _BY_RANK = LABELLERS[:0:-1]
 _LOCK_WAIT_S = 2.0
@@ -368,15 +365,15 @@ class DecisionLog:
         """The decisions whose lines contain ``holding``, newest first, with labels, which come later in the
         log and so are seen first.
         """
-        labels: Labels = {}
+        labels: dict[str, Labels] = {}
         seen: set[str] = set()
         for record in self.months.backwards(may_match=lambda line: holding in line or b'"label"' in line):
             entry = entry_of(record)
             if isinstance(entry, Label):
-                labels.setdefault((entry.decision, entry.by), entry.useful)
+                labels.setdefault(entry.decision, {}).setdefault(entry.by, entry.useful)
             elif isinstance(entry, Decision) and entry.id not in seen:
                 seen.add(entry.id)
-                yield _joined(entry, labels)
+                yield _joined(entry, labels.get(entry.id, {}))
 
 
 class DecisionReading:
@@ -404,30 +401,24 @@ class DecisionReading:
             lines = self._months.added(self._marks)
         for entry in map(entry_of, map(record_of, lines)):
             if isinstance(entry, Decision):
-                if entry.id in self._decisions:
-                    self._stale.add(entry.id)
                 self._decisions[entry.id] = entry
             elif entry is not None:
-                self._labels[entry.decision, entry.by] = entry.useful
-                self._stale.add(entry.decision)
-        found = self._stale & self._decisions.keys()
-        for name in found:
-            self._decisions[name] = _joined(self._decisions[name], self._labels)
+                self._labels.setdefault(entry.decision, {})[entry.by] = entry.useful
+        found = dict(self._decisions)
         # A label may precede its decision if that was logged again or files were concatenated.
-        self._stale -= found
-        return tuple(self._decisions.values())
+        for name in self._labels.keys() & found.keys():
+            found[name] = _joined(found[name], self._labels[name])
+        return tuple(found.values())
 
     def _reset(self) -> None:
         self._marks: dict[str, Mark] = {}
         self._decisions: dict[str, Decision] = {}
-        self._labels: Labels = {}
-        self._stale: set[str] = set()
+        self._labels: dict[str, Labels] = {}
 
 
 def _joined(decision: Decision, labels: Labels) -> Decision:
-    """A decision with the label of the highest rank only."""
+    """A decision with the label of the highest rank."""
     for by in _BY_RANK:
-        useful = labels.get((decision.id, by))
-        if useful is not None:
+        if (useful := labels.get(by)) is not None:
             return decision._replace(useful=useful, labelled_by=by)
-    return decision if decision.useful is None else decision._replace(useful=None, labelled_by="")
+    return decision

@@ -40,7 +40,6 @@ URGENT = (
 )
 """Default words of a ``sentiment`` trigger."""
 
-WEBHOOK_PREFIX = "webhook:"
 CRON_SOURCE = "cron"
 
 # Marks of full and half width, and emoji that stand for them, with an optional variation selector.
@@ -136,27 +135,20 @@ def sentiment_spans(
     return sorted({*agitation, *urgent})
 
 
-def event_fits(trigger: Trigger, event: Event | None) -> bool:
+def event_fits(trigger: Trigger, event: Event) -> bool:
     """Whether an event fires a ``webhook`` or ``cron`` trigger; case does not matter.
 
     - A due schedule is ``Event("cron", "<schedule>")``: it fires cron triggers with the same expression,
       ignoring white space.
-    - A webhook is ``Event("<source>", "<event>")`` or ``Event("webhook:<source>", "<event>")``: it fires
-      webhook triggers with the same source, and with the same event, its part before a dot, or no event.
+    - A webhook is ``Event("<source>", "<event>")``: it fires webhook triggers with the same source, and with
+      the same event, its part before a dot, or no event.
     """
-    if event is None:
-        return False
     source, kind = event.source.strip().casefold(), event.event.strip().casefold()
     if trigger.type == "cron":
         return source == CRON_SOURCE and kind.split() == trigger.schedule.casefold().split()
-    if source == CRON_SOURCE:
+    if source in (CRON_SOURCE, "") or source != trigger.source.casefold():
         return False
-    source = source.removeprefix(WEBHOOK_PREFIX)
-    return source == trigger.source.casefold() and trigger.event.casefold() in (
-        "",
-        kind,
-        kind.partition(".")[0],
-    )
+    return trigger.event.casefold() in ("", kind, kind.partition(".")[0])
 
 
 def event_text(event: Event) -> str:

@@ -2,8 +2,7 @@
 
 A link has a scheme, begins with ``www.``, or is a host with a path (``github.com/acme``); a clone address
 such as ``git@github.com:acme/tool.git`` is one too. It ends before brackets and quotes that it did not open,
-before Chinese punctuation, and before a comma followed by another link. Host names are compared in their
-registered form, so ``bücher.de`` equals ``xn--bcher-kva.de``. Short links are not resolved.
+before Chinese punctuation, and before a comma followed by another link. Short links are not resolved.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
 
-from engine.activation.scan import Scan
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -40,19 +38,19 @@ _CLOSING = {")": "(", "]": "["}
 class Link:
     """A link in a message."""
 
-    start: int  # offset in ``Scan.text``
+    start: int
     end: int
-    host: str  # in its registered form, lower case
+    host: str  # lower case
     port: str  # as written, or empty
     path: str  # path and query, as written
     is_clear: bool  # whether it has a scheme or ``www.``, or is a clone address
 
 
-def links(scan: Scan) -> list[Link]:
-    """Every link of a message, in order."""
+def links_in(text: str) -> list[Link]:
+    """Every link of a text, in order."""
     found = []
-    for match in _LINK.finditer(scan.text):
-        host = _ascii_host(match["host"].strip("[]"))
+    for match in _LINK.finditer(text):
+        host = match["host"].strip("[]").casefold().rstrip(".")
         rest = _trimmed(match["rest"] or match["repository"] or "")
         end = match.start("rest") if match["rest"] else match.end() - len(match["repository"] or "")
         port, path = (match["port"] or "")[1:], rest.partition("#")[0]
@@ -78,7 +76,7 @@ def _parts(entry: str) -> tuple[str, str, str]:
     """Host, port and path."""
     place, _, path = entry.strip().casefold().rpartition("://")[2].partition("/")
     host, _, port = place.removeprefix("www.").partition(":")
-    return _ascii_host(host), port, path
+    return host.rstrip("."), port, path
 
 
 def _fits(link: Link, host: str, port: str, path: str) -> bool:
@@ -90,17 +88,6 @@ def _fits(link: Link, host: str, port: str, path: str) -> bool:
     if any(sign in path for sign in "*?["):
         return path in ("*", "**") or fnmatchcase(found, path) or fnmatchcase(found, f"{path}/*")
     return not path or found == path or found.startswith((f"{path}/", f"{path}?"))
-
-
-def _ascii_host(host: str) -> str:
-    """A host name in its registered form."""
-    host = host.casefold().rstrip(".")
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        return host
 
 
 def _trimmed(text: str) -> str:
@@ -127,22 +114,13 @@ def path_matches(path: str, glob: str) -> bool:
 
 
 def _fits_parts(parts: list[str], pattern: tuple[str, ...]) -> bool:
-    # reachable: the numbers of the pattern's first segments that fit the path up to here.
-    reachable = _over_any({0}, pattern)
-    for part in parts:
-        fits = {at for at in reachable if at < len(pattern)}
-        stay = {at for at in fits if pattern[at] == "**"}
-        step = {at + 1 for at in fits - stay if fnmatchcase(part, pattern[at])}
-        reachable = _over_any(stay | step, pattern)
-    return len(pattern) in reachable
-
-
-def _over_any(places: set[int], pattern: tuple[str, ...]) -> set[int]:
-    """Places in a pattern, and those behind a ``**``, which may stand for nothing."""
-    for at, segment in enumerate(pattern):
-        if at in places and segment == "**":
-            places.add(at + 1)
-    return places
+    ends = {0}  # the numbers of the path's first parts that the pattern up to here can stand for
+    for segment in pattern:
+        if segment == "**":
+            ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
+        else:
+            ends = {at + 1 for at in ends if at < len(parts) and fnmatchcase(parts[at], segment)}
+    return len(parts) in ends
 
 
 @lru_cache(maxsize=1024)

@@ -38,8 +38,7 @@ def needs(match: str) -> Needs:
     parsed = tree(plain(match))
     if parsed is None:
         return Needs()
-    texts, length = _size(parsed)
-    return Needs(_literals(_items(parsed)), texts * length <= _MAX_CHARACTERS)
+    return Needs(_literals(_items(parsed)), _texts(parsed) * parsed.getwidth()[1] <= _MAX_CHARACTERS)
 
 
 def _items(parsed: Any) -> list[tuple[str, Any]]:
@@ -86,29 +85,21 @@ def _letter(name: str, argument: Any) -> str:
     return ""
 
 
-def _size(parsed: Any) -> tuple[float, float]:
-    """How many texts a sequence can match, at most, and the length of the longest; infinite if unknown."""
-    texts, length = 1.0, 0.0
+def _texts(parsed: Any) -> float:
+    """How many texts a sequence can match, at most; infinite if unknown or many."""
+    texts = 1.0
     for name, argument in _items(parsed):
-        if name == "LITERAL":
-            ways, size = 1.0, 1.0
-        elif name == "AT":
-            ways, size = 1.0, 0.0
-        elif (
-            name == "IN" and len(argument) <= _MAX_SET and all(kind.name == "LITERAL" for kind, _ in argument)
-        ):
-            ways, size = float(len(argument)), 1.0
+        if name == "IN" and len(argument) <= _MAX_SET and all(kind.name == "LITERAL" for kind, _ in argument):
+            texts *= len(argument)
         elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
-            ways, size = _size(argument if name == "ATOMIC_GROUP" else argument[-1])
+            texts *= _texts(argument if name == "ATOMIC_GROUP" else argument[-1])
         elif name == "BRANCH":
-            sizes = [_size(alternative) for alternative in argument[1]]
-            ways, size = sum(ways for ways, _ in sizes), max(size for _, size in sizes)
+            texts *= sum(map(_texts, argument[1]))
         elif name in _REPEATS and argument[1] <= _MAX_REPEATS:
-            ways, size = _size(argument[2])
-            ways, size = sum(ways**count for count in range(argument[0], argument[1] + 1)), size * argument[1]
-        else:
-            return math.inf, math.inf
-        texts, length = texts * ways, length + size
+            once = _texts(argument[2])
+            texts *= sum(once**count for count in range(argument[0], argument[1] + 1))
+        elif name not in ("LITERAL", "AT"):
+            return math.inf
         if texts > _MAX_TEXTS:
-            return math.inf, math.inf
-    return texts, length
+            return math.inf
+    return texts

@@ -6,7 +6,6 @@ A message is analysed once for all triggers, and checked only against those of w
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,7 +24,7 @@ from engine.activation.detectors import (
     sentiment_spans,
 )
 from engine.activation.language import base, languages
-from engine.activation.links import MAX_PATHS, Link, glob_literals, link_matches, links, path_matches
+from engine.activation.links import MAX_PATHS, glob_literals, link_matches, path_matches
 from engine.activation.literals import needs
 from engine.activation.negation import negator
 from engine.activation.phrases import Phrase
@@ -104,10 +103,6 @@ class _View:
         self._wanted = index.languages
 
     @cached_property
-    def links(self) -> list[Link]:
-        return links(self.scan)
-
-    @cached_property
     def agitation(self) -> list[Span]:
         return agitation_spans(self.scan)
 
@@ -121,7 +116,7 @@ class _View:
 
 
 class PatternMatcher:
-    """Matches messages against the triggers of all topics. Thread-safe.
+    """Matches messages against the triggers of all topics, one at a time.
 
     Of a text longer than ``engine.meaning.text.CHARACTERS_READ`` only its start and end are searched. A
     regular expression that takes longer than ``pattern_timeout_ms`` twice in a row is reported in
@@ -132,28 +127,26 @@ class PatternMatcher:
     def __init__(self, topics: Iterable[Topic] = (), settings: WatcherSettings | None = None) -> None:
         milliseconds = DEFAULT_TIMEOUT_MS if settings is None else settings.pattern_timeout_ms
         self._timeout_s = milliseconds / 1000
-        self._lock = threading.RLock()
         self._rules: dict[object, _Rule] = {}
         self._index: _Index | None = None  # made with the first message
         self.update(topics)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Patterns that do not compile or took too long, sorted by file and line."""
-        with self._lock:
-            found = [rule.problem for rule in self._rules.values() if rule.problem is not None]
+        """Patterns that do not compile or took too long, sorted by file and line; safe in any thread."""
+        found = [rule.problem for rule in self._rules.values() if rule.problem is not None]
         return tuple(sorted(found, key=lambda problem: (problem.path, problem.line)))
 
     def update(self, topics: Iterable[Topic]) -> None:
         """Matches these topics from now on. Unchanged triggers keep their compiled patterns."""
-        with self._lock:
-            before, self._rules = self._rules, {}
-            for topic in topics:
-                for index, trigger in enumerate(topic.triggers):
-                    key = topic.name, topic.path, index, trigger
-                    self._rules[key] = before.get(key) or _prepared(topic, index)
-            if self._rules.keys() != before.keys():
-                self._index = None
+        before, rules = self._rules, dict[object, _Rule]()
+        for topic in topics:
+            for index, trigger in enumerate(topic.triggers):
+                key = topic.name, topic.path, index, trigger
+                rules[key] = before.get(key) or _prepared(topic, index)
+        self._rules = rules
+        if rules.keys() != before.keys():
+            self._index = None
 
     def match(self, message: Message) -> dict[str, tuple[TriggerHit, ...]]:
         """The triggers that a message fires.
@@ -167,18 +160,17 @@ class PatternMatcher:
             The hits by topic, sorted by name, trigger and offset in ``message.text``. A trigger has at most
             ``MAX_SPANS`` hits. Those with ``negated`` do not count.
         """
-        with self._lock:
-            hits: dict[str, list[TriggerHit]] = {}
-            view = self._viewed(message)
-            for rule in view.rules:
-                if rule.trigger.scope in ("both", message.direction) and (found := self._hits(rule, view)):
-                    hits.setdefault(rule.topic, []).extend(found)
-            if message.calls and message.direction == "output":
-                self._match_calls(message, hits)
-            return {
-                topic: tuple(sorted(hits[topic], key=lambda hit: (hit.trigger, hit.start)))
-                for topic in sorted(hits)
-            }
+        hits: dict[str, list[TriggerHit]] = {}
+        view = self._viewed(message)
+        for rule in view.rules:
+            if rule.trigger.scope in ("both", message.direction) and (found := self._hits(rule, view)):
+                hits.setdefault(rule.topic, []).extend(found)
+        if message.calls and message.direction == "output":
+            self._match_calls(message, hits)
+        return {
+            topic: tuple(sorted(hits[topic], key=lambda hit: (hit.trigger, hit.start)))
+            for topic in sorted(hits)
+        }
 
     def _match_calls(self, message: Message, hits: dict[str, list[TriggerHit]]) -> None:
         view = self._viewed(replace(message, text="\n".join(message.calls)))
@@ -224,7 +216,7 @@ class PatternMatcher:
         if trigger.type == "pattern":
             return [] if rule.problem is not None else self._searched(rule, scan.text)
         if trigger.type == "url":
-            return [(link.start, link.end) for link in view.links if link_matches(link, trigger.words)]
+            return [(link.start, link.end) for link in scan.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
             return [(b.start, b.end) for b in view.code if matches_language(b, trigger.words)]
         if trigger.type == "sentiment":

@@ -107,7 +107,7 @@ class WatcherPipeline:
             tier1_ms = _ms_since(started)
             started = time.perf_counter()
             text = "" if is_empty else message.text
-            hits = counted_hits(topics, hits_of, message.direction)
+            hits = counted_hits(hits_of)
             candidates = candidates_of(
                 topics,
                 hits,
@@ -138,7 +138,7 @@ class WatcherPipeline:
             self._gate_settings.on_failure,
             offers=offers,
         )
-        rows = rows_of(candidates, answers, explanations, context, deciding)
+        rows = rows_of(candidates, answers, explanations, context)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(

@@ -127,7 +127,7 @@ def decide(
     if topic.forced is not None:
         on = topic.forced
         return Step("activate" if on else "off", "forced on" if on else "forced off", threshold)
-    step = _judge(topic, hits, score, settings, is_input)
+    step = _judge(topic, hits, score, settings, threshold, is_input=is_input)
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
@@ -149,9 +149,10 @@ def _judge(
     hits: Sequence[TriggerHit],
     score: float,
     settings: WatcherSettings,
+    threshold: float,
+    *,
     is_input: bool,
 ) -> Step:
-    threshold = threshold_of(topic, settings)
     if any(hit.type in EVENT_TYPES for hit in hits):
         return Step("activate", "event", threshold, activate_at=0.0)
     if hits and topic.activation == "auto":
@@ -160,14 +161,15 @@ def _judge(
         return Step("drop", "no match", threshold)
     thresholds = thresholds_of(topic, settings, matched=bool(hits))
     if hits or settings.preset == "calibrated":
-        return _row(topic, score, settings, thresholds)
+        return _row(topic, score, settings, threshold, thresholds)
     if score >= threshold and score > 0:
         return Step("ask", f"similar ≥{format_threshold(threshold)}", threshold, gate_at=threshold)
     return Step("drop", "no match", threshold, gate_at=threshold)
 
 
-def _row(topic: Topic, score: float, settings: WatcherSettings, thresholds: Thresholds) -> Step:
-    threshold = threshold_of(topic, settings)
+def _row(
+    topic: Topic, score: float, settings: WatcherSettings, threshold: float, thresholds: Thresholds
+) -> Step:
     gate_at, activate_at = thresholds.gate, thresholds.activate
     row, name = settings.row(topic.priority), topic.priority
     is_own = activate_at is not None and activate_at == topic.activation_threshold != row.activate

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from engine.activation.links import Link, links_in
 from engine.meaning.text import CHARACTERS_READ, ends_of
 from engine.startup.lazy import expression
 from engine.store.spelling import composed
@@ -27,7 +28,6 @@ _MARKS = (
 )
 _WORD = expression(r"\w+")
 _ANY_WORD = expression(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
-_URL = expression(r"(?i:[a-z][a-z0-9+.-]{1,15}://|www\.)[^\s，。、；：！？（）【】「」『』《》“”„…]+")
 _EMAIL = expression(r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
 _WIDE = {
     code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
@@ -113,12 +113,15 @@ class Scan:
         return split(self.text)
 
     @cached_property
+    def links(self) -> list[Link]:
+        """Every link, in order."""
+        return links_in(self.text)
+
+    @cached_property
     def addresses(self) -> list[tuple[int, int]]:
-        """The approximate spans of links and e-mail addresses, in order."""
-        text = self.text
-        found = [match.span() for match in _URL.finditer(text)] if _may_link(text) else []
-        found += [match.span() for match in _EMAIL.finditer(text)] if "@" in text else []
-        return sorted(found)
+        """The spans of links and e-mail addresses."""
+        mail = _EMAIL.finditer(self.text) if "@" in self.text else ()
+        return [*((link.start, link.end) for link in self.links), *(match.span() for match in mail)]
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -160,19 +163,10 @@ class Scan:
     def prose(self) -> str:
         """``text`` with code blocks, inline code and links blanked out, offsets unchanged."""
         code = [*((start, end) for _, start, end in self.fences), *self.inline_code]
-        text = _blanked(self.text, code)
-        return _URL.sub(_blank, text) if _may_link(text) else text
-
-
-def _may_link(text: str) -> bool:
-    return "://" in text or "www." in text.lower()
+        return _blanked(self.text, [*code, *((link.start, link.end) for link in self.links)])
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     for start, end in spans:
         text = text[:start] + " " * (end - start) + text[end:]
     return text
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * (match.end() - match.start())

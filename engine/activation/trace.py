@@ -56,18 +56,10 @@ class TriggerHit:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """One tier-2 signal: its name (``tfidf``, …) and its value, 0 to 1."""
-
-    name: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class Contribution:
     """The effect of one signal on a topic's probability (design 4)."""
 
-    signal: str  # the signal's name, as in ``Score``; ``trigger`` for the tier-1 hits
+    signal: str  # such as ``words``; ``trigger`` for the tier-1 hits
     weight: float
     """Change in log-odds, in nats, relative to a topic unrelated to the message; positive is in favour."""
 
@@ -103,8 +95,7 @@ class TopicTrace:
     priority: str
     activation: str  # ``auto``, ``gated`` or ``manual``
     hits: tuple[TriggerHit, ...]  # tier 1: the triggers that fired
-    scores: tuple[Score, ...]  # tier 2: every signal, in a fixed order
-    score: float  # the tier-2 score the policy used, 0 to 1
+    score: float  # tier 2, 0 to 1
     threshold: float
     activate_at: float | None
     """The score from which the policy row activates without the gate; ``None``: never."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engine.activation.candidates import counted_hits
 from engine.activation.labelled import LabelledMessages
 from engine.activation.patterns import PatternMatcher
-from engine.activation.scorer.evidence import directness_of
+from engine.activation.scorer.fitted import fired_by
 from engine.activation.scorer.scorer import CalibratedScorer, Fired
 from engine.activation.scorer.store import FitStore
 from engine.activation.trace import Message
@@ -32,9 +33,7 @@ def calibrated_scorer(
         matcher = PatternMatcher(topics, settings)
 
         def fired(text: str) -> Mapping[str, float]:
-            found = matcher.match(Message(text))
-            meant = {name: [hit for hit in hits if not hit.negated] for name, hits in found.items()}
-            return {name: directness_of(text, hits) for name, hits in meant.items() if hits}
+            return fired_by(text, counted_hits(matcher.match(Message(text))))
 
         return fired
 

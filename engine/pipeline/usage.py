@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import decision_id, hash_of
-from engine.activation.use import was_used, words_of
 from engine.errors import AutopoiesisError
-from engine.injections.use import was_opened
+from engine.injections.use import ShownSection, was_opened, were_useful
 
 if TYPE_CHECKING:
     from engine.activation.decisions import Decision, DecisionLog
@@ -35,7 +34,6 @@ def label_by_use(
         WriteFailed, ReadOnly: A label was not recorded.
     """
     known = {topic.name: topic for topic in topics}
-    words = None
     labelled = 0
     for exchange in exchanges:
         message = exchange.trace.message
@@ -44,9 +42,10 @@ def label_by_use(
         active = [known[name] for name in exchange.trace.active if name in known]
         if message.direction != "input" or not active:
             continue
-        words = words or words_of(topics)
         for topic in active:
-            if not was_used(topic, words[topic.name], message.text, exchange.reply, exchange.paths):
+            files = [ShownSection(path, "") for path in topic.subscriptions]
+            told = [ShownSection(topic.path, topic.instructions), *files]
+            if not any(were_useful(told, message.text, exchange.reply, exchange.paths)):
                 continue
             decision = _find(log, decision_id(message, hash_of(message.text), topic.name))
             if decision is not None and decision.verdict == "active" and not _is_settled(decision):

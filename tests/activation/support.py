@@ -13,7 +13,7 @@ from engine.activation.gates import LocalGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Scorer, TfidfScorer
-from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace, Verdict
+from engine.activation.trace import Funnel, Message, TopicTrace, Trace, Verdict
 from engine.settings.model import GateSettings, WatcherSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -61,7 +61,7 @@ def pr_topic(**fields: Any) -> Topic:
 
 def row(name: str = "t", score: float = 0.28, verdict: Verdict = "active", **fields: Any) -> TopicTrace:
     """A row of a trace."""
-    told = {"hits": (), "scores": (Score("tfidf", score),), "gate": None, "gate_at": 0.25, "activate_at": 0.6}
+    told = {"hits": (), "gate": None, "gate_at": 0.25, "activate_at": 0.6}
     rest = {"priority": "medium", "activation": "gated", "threshold": 0.25, "rule": "medium <.60", "why": ""}
     return TopicTrace(topic=name, score=score, verdict=verdict, **{**told, **rest, **fields})
 

@@ -82,11 +82,6 @@ def test_any_text_can_be_parsed_safely(text: str) -> None:
     assert answer is None or answer in text.lower()
 
 
-def test_a_hostile_answer_is_parsed_quickly() -> None:
-    for text in ("answer " * 100_000, "_" * 1_000_000, "<think>" * 50_000, "the my final " * 50_000 + "yes"):
-        assert read_answer(text) is None
-
-
 async def test_the_request_asks_for_one_token_immediately() -> None:
     model = Model(replied("YES"))
     outcome = await ModelGate(model).ask(QUESTION, timeout=1)

@@ -140,19 +140,6 @@ def test_the_log_is_reread_only_for_a_new_label(workspace: Workspace) -> None:
     assert workspace.reads == 2
 
 
-def test_a_new_month_continues_where_the_last_ended(workspace: Workspace) -> None:
-    first = workspace.label("in february")
-    workspace.gather()
-    workspace.clock.now = MARCH
-    workspace.decide("in march, not labelled")
-    assert workspace.gather() == {"refund": Labelled(("in february",))}
-    assert workspace.reads == 1
-    workspace.log.label(first, False)
-    assert workspace.month("2026-03").exists()
-    assert workspace.gather() == {"refund": Labelled((), ("in february",))}
-    assert workspace.reads == 2
-
-
 def test_a_changed_removed_or_restored_month_is_detected(workspace: Workspace) -> None:
     """Even though the label of a decision may be in another month's file."""
     name = workspace.decide("in february")

@@ -114,20 +114,6 @@ def test_with_a_similarity_those_whose_trigger_matched_are_asked_about_first() -
 # Offered to the agent, which opens what applies
 
 
-def test_the_two_most_probable_uncertain_topics_are_offered_and_the_others_are_dropped() -> None:
-    trace = watching(AgentGate()).process("hello")
-    assert trace.offered == ("high", "middle") and trace.active == ("sure",)
-    assert [(row.topic, row.verdict) for row in trace.rows] == [
-        ("sure", "active"),
-        ("high", "offered"),
-        ("middle", "offered"),
-        ("low", "dropped"),
-        ("lowest", "dropped"),
-        ("out", "dropped"),
-    ]
-    assert (trace.funnel.asked, trace.funnel.active, trace.cost_usd) == (0, 1, 0.0)
-
-
 def test_an_uncertain_topic_that_is_not_offered_says_why_not() -> None:
     scores = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest": 0.16, "out": 0.05}
     row = PolicyRow(gate=0.1, activate=0.6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from hypothesis import given
@@ -152,22 +151,6 @@ def test_a_removed_topic_no_longer_matches() -> None:
     matcher.update([topic("a", pattern("post")), topic("c", Trigger("glob", match="docs/**"))])
     assert list(matcher.match(Message("the post"))) == ["a"]
     assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["c"]
-
-
-def test_matching_and_updating_at_the_same_time_is_safe() -> None:
-    matcher = PatternMatcher([topic(f"t{n}", *ALL_KINDS) for n in range(20)])
-    with ThreadPoolExecutor(3) as pool:
-        matching = [
-            pool.submit(
-                lambda: [matcher.match(Message("Please deploy it now!! https://x.org")) for _ in range(60)]
-            )
-            for _ in range(3)
-        ]
-        for n in range(200):
-            matcher.update(
-                [topic(f"t{n % 20}", pattern(f"deploy{n}")), topic(f"t{(n + 7) % 20}", *ALL_KINDS)]
-            )
-        assert all(len(future.result(timeout=60)) == 60 for future in matching)
 
 
 def hint(match: str, text: str, scope: str = "output") -> Trigger:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +15,7 @@ from engine.activation.decisions import DecisionLog
 from engine.activation.gate import GateProvider
 from engine.activation.gates import AskGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.trace import Event, Message, Score, Trace
+from engine.activation.trace import Event, Message, Trace
 from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -72,7 +70,7 @@ def test_the_example_of_the_specification() -> None:
     assert trace.active == ("github-pr-review",)
     row = trace.rows[0]
     assert [hit.matched for hit in row.hits] == ["review", "PR"]
-    assert row.scores == (Score("tfidf", row.score),) and 0.05 < row.score < 0.6
+    assert 0.05 < row.score < 0.6
     assert row.rule.startswith("high ") and "“review”, “PR”" in row.why
     assert all(each.why and each.flip and each.rule for each in trace.rows)
     assert trace.why == "1 of 4 topics active: github-pr-review"
@@ -80,18 +78,6 @@ def test_the_example_of_the_specification() -> None:
     assert [row.topic for row in trace.rows[1:]] == [
         row.topic for row in sorted(trace.rows[1:], key=lambda row: (-row.score, row.topic))
     ]
-
-
-@each_case(("answer", "verdict"), [("yes", "active"), ("no", "rejected")])
-def test_the_gate_decides_about_candidates(answer: str, verdict: str) -> None:
-    async def asker(question: object, timeout: float) -> bool:
-        return answer == "yes"
-
-    trace = pipeline(pr_topic(), MAIL, provider=AskGate(asker)).process("review")
-    row = trace.row("github-pr-review")
-    assert row is not None and row.verdict == verdict
-    assert row.gate is not None and row.gate.provider == "ask"
-    assert trace.funnel.asked == 1
 
 
 @each_case(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
@@ -102,16 +88,6 @@ def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, ve
     assert "no one to ask" in row.why
     if on_failure == "skip":
         assert trace.why.startswith("nothing active: the gate failed for 1 topic (no one to ask")
-
-
-def test_all_candidates_are_asked_in_one_round_and_the_cost_is_reported() -> None:
-    provider = Scripted(yes(cost=0.0002))
-    trace = pipeline(*EVERYTHING, provider=provider, watchers=ALWAYS_ASK).process(
-        "review the email about the inbox"
-    )
-    assert sorted(provider.asked) == ["email-triage", "github-pr-review"]
-    assert trace.cost_usd == pytest.approx(0.0004)
-    assert trace.funnel.asked == 2 and trace.gate_ms > 0
 
 
 def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
@@ -241,15 +217,3 @@ def test_threads_share_a_pipeline() -> None:
         thread.join(60)
     watching.close()
     assert found == [("github-pr-review",)] * 80
-
-
-def test_a_message_with_the_local_gate_imports_nothing_heavy() -> None:
-    services = {"anthropic", "openai", "httpx2", "engine.providers"}
-    heavy = services | {"asyncio", "sklearn", "numpy", "scipy", "textual"}
-    code = (
-        "import sys\n"
-        "import engine.activation.pipeline, engine.activation.decisions, engine.activation.gates\n"
-        f"print(sorted({heavy} & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"

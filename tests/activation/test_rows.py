@@ -9,7 +9,6 @@ from engine.activation.candidates import (
     EXPLAINED_ROWS,
     Candidate,
     corrections_of,
-    counted_hits,
     rows_of,
     verdict_of,
     worth_explaining,
@@ -18,7 +17,6 @@ from engine.activation.explain import PolicyContext
 from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import Explanation
 from engine.activation.trace import (
-    Direction,
     GateAnswer,
     GateOutcome,
     Span,
@@ -40,26 +38,6 @@ def candidate(
 ) -> Candidate:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
     return Candidate(topic(name), hits, score, step)
-
-
-@each_case(
-    ("scope", "direction", "counts"),
-    [
-        ("input", "input", True),
-        ("input", "output", False),
-        ("output", "output", True),
-        ("output", "input", False),
-        ("both", "input", True),
-        ("both", "output", True),
-    ],
-)
-def test_hits_count_in_the_direction_of_their_trigger(
-    scope: Direction, direction: Direction, counts: bool
-) -> None:
-    topics = [topic("watched", triggers=(pattern("review", scope=scope),)), topic("other")]
-    removed = [replace(HIT, trigger=trigger) for trigger in (-1, 1, 7)]
-    found = counted_hits(topics, {"watched": [HIT, *removed], "gone": [HIT]}, direction)
-    assert found == ({"watched": (HIT,)} if counts else {})
 
 
 def test_relevant_and_nearest_candidates_are_explained() -> None:
@@ -114,8 +92,6 @@ def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
     known = topic("t", triggers=triggers, **of)
     hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
     found = replace(candidate("t", 0.3, kind, hits), topic=known)
-    rows = rows_of(
-        [found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT, "tfidf"
-    )
+    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
     hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
     assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints

@@ -120,9 +120,9 @@ def test_too_few_or_settled_labels_are_refused_with_their_numbers(
 @each_case(
     ("known", "why"),
     [
-        (topic("t", activation="manual"), "is activated only by hand"),
-        (forced("t", True), "is switched on by hand"),
-        (forced("t", False), "is switched off by hand"),
+        (topic("t", activation="manual"), "activated only by hand"),
+        (forced("t", True), "switched on by hand"),
+        (forced("t", False), "switched off by hand"),
     ],
 )
 def test_topics_not_decided_by_thresholds_are_refused(known: Topic, why: str) -> None:

@@ -1,11 +1,8 @@
-"""Thresholds in a topic's file, their rounding, and the file and journal they are written to."""
+"""Thresholds in a topic's file, their rounding, and the file that they are written to."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,7 +11,6 @@ from hypothesis import strategies as st
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.activation.tuning.own import (
     OwnThresholds,
-    TuningJournal,
     own_thresholds,
     rounded,
     thresholds_in,
@@ -24,7 +20,7 @@ from engine.activation.tuning.own import (
 from engine.errors import DocumentError, TopicError
 from engine.settings.model import WatcherSettings
 from engine.topics.model import PRIORITY_ORDER, Topic
-from tests.activation.support import topic, workspace_files
+from tests.activation.support import topic
 from tests.activation.tuning_cases import CALIBRATED, SPEC
 from tests.cases import each_case
 
@@ -136,30 +132,3 @@ def test_a_misplaced_threshold_is_still_recognized() -> None:
     ) == OwnThresholds(0.5, None)
     with pytest.raises((TopicError, DocumentError)):
         with_thresholds(nested, known, OwnThresholds(None, None))
-
-
-def test_the_journal_gives_the_changes_that_were_not_undone_and_skips_broken_lines(tmp_path: Path) -> None:
-    now = [datetime(2026, 2, 27, 8, tzinfo=UTC)]
-    files = workspace_files(tmp_path)
-
-    def journal() -> TuningJournal:
-        return TuningJournal(files, lambda: now[0])
-
-    def topics() -> list[str]:
-        return [change.topic for change in journal().changes()]
-
-    assert topics() == []
-    journal().record(topic("a", similarity_threshold=0.2), OwnThresholds(0.25, 1.0))
-    now[0] = datetime(2026, 3, 1, 8, tzinfo=UTC)
-    journal().record(topic("b"), OwnThresholds(0.25, 1.0))
-    last, first = journal().changes()
-    assert (last.path, last.before, last.after) == ("topics/b.md", OwnThresholds(), OwnThresholds(0.25, 1.0))
-    assert first.before == OwnThresholds(0.2)
-    journal().close(last.id)
-    typed = {"id": "x", "topic": "t", "path": 7, "before": {}, "after": {}}
-    for damage in (b"{", b"[]", b"\xff", b'{"id": "x"}', b'{"closed": 7}', json.dumps(typed).encode()):
-        with (tmp_path / "logs/tuning" / "2026-03.jsonl").open("ab") as file:
-            file.write(damage + b"\n")
-    assert topics() == ["a"]
-    journal().close(first.id)
-    assert topics() == []

@@ -32,7 +32,7 @@ def test_trace_names_the_topic_the_tiers_and_the_reason(apo: Command, sample: Pa
     for hit in row["hits"]:
         if hit["start"] >= 0:
             assert MESSAGE[hit["start"] : hit["end"]] == hit["matched"]
-    assert row["scores"] and row["rule"] and row["why"]
+    assert row["score"] and row["rule"] and row["why"]
     assert trace["funnel"]["topics"] == len(trace["rows"])
 
 
@@ -93,7 +93,6 @@ def test_explain_shows_the_contributions_to_a_score(printed: pytest.CaptureFixtu
     assert re.search(r"dropped +\.20 asked +\.55 active", block)
     assert re.search(rf"trigger +\+2\.41 +{TICK}{FILL}+$", block, re.MULTILINE)
     assert re.search(rf"message +−\.62 +{FILL}+{TICK}$", block, re.MULTILINE)
-    assert re.search(r"jaccard .* \.12$", block, re.MULTILINE)
     assert "pattern “review” at 8–14 · keywords “PR” at 19–21" in block
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in out and "[matched by a trigger], ‹word in favour of the topic›" in out
@@ -136,9 +135,7 @@ def test_marks_are_styles_on_a_terminal(monkeypatch: pytest.MonkeyPatch, no_colo
 
 def test_terminal_sequences_in_explanations_are_escaped(printed: pytest.CaptureFixture[str]) -> None:
     text = "\x1b[2Jreview\x07 \u202e[red]x[/red]\ud800"
-    bad = probability_row(
-        "deploy", 0.9, (0.1,), {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text
-    )
+    bad = probability_row("deploy", 0.9, {text: 1.0}, hits=("review",), words={"[red]x": 1.0}, text=text)
     bad = replace(bad, why=text, flip=text, rule=text, hits=(*bad.hits, TriggerHit(1, text, text, -1, 900)))
     bad = replace(bad, words=(*bad.words, Span(-3, 900, 0.5)))
     print_trace(replace(probability_trace(), message=Message(text), rows=(bad,)), explained=True)
@@ -158,7 +155,7 @@ def test_json_contains_the_explanation(apo: Command, sample: Path) -> None:
     tree = apo("-C", sample, "trace", MESSAGE, "--explain", "--json").json
     assert tree["deciding"] in ("probability", "tfidf")
     row = next(row for row in tree["rows"] if row["topic"] == "github-pr-review")
-    assert {"scores", "contributions", "words", "gate_at", "activate_at", "why", "flip"} <= row.keys()
+    assert {"score", "contributions", "words", "gate_at", "activate_at", "why", "flip"} <= row.keys()
     marked = [MESSAGE[span["start"] : span["end"]] for span in row["words"]]
     assert "review" in marked and max(span["weight"] for span in row["words"]) == 1
 

@@ -200,7 +200,6 @@ def test_the_trace_explains_an_active_topic(space: Space) -> None:
         "medium",
         "gated",
         (),
-        (),
         0.28,
         0.15,
         None,

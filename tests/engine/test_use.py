@@ -18,8 +18,8 @@ from tests.waiting import wait_until
 TOPIC = "github-pr-review"
 MESSAGE = "Can you review the PR that just came in?"
 REVIEW = (
-    "I read the description first. The author should split it, the arrival of duplicates is not handled, and "
-    "two files of one gauge may run in parallel. I cannot approve that yet."
+    "I read the description first. The author should split it: order, duplicates and late arrivals are not "
+    "handled, and two files of one gauge may run in parallel. I cannot approve that yet."
 )
 
 

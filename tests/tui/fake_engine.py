@@ -14,7 +14,6 @@ from engine.activation.trace import (
     Funnel,
     GateOutcome,
     Message,
-    Score,
     TopicTrace,
     Trace,
     TriggerHit,
@@ -72,12 +71,12 @@ DIGEST = """# Knowledge digest
 - Staging is rebuilt on Mondays [from: staging-host, 2026-06-08]
 """
 
-_SCORES: dict[str, tuple[float, float, float]] = {
-    "github-pr-review": (0.81, 0.66, 0.74),
-    "code-style": (0.55, 0.41, 0.49),
-    "release-notes": (0.22, 0.30, 0.18),
-    "email-triage": (0.17, 0.08, 0.21),
-    "deploy": (0.09, 0.05, 0.11),
+_SCORES = {
+    "github-pr-review": 0.81,
+    "code-style": 0.55,
+    "release-notes": 0.22,
+    "email-triage": 0.17,
+    "deploy": 0.09,
 }
 
 
@@ -93,7 +92,6 @@ def quiet_row(name: str) -> TopicTrace:
         priority="medium",
         activation="gated",
         hits=(),
-        scores=(Score("tfidf", 0.0),),
         score=0.0,
         threshold=0.15,
         activate_at=0.62,
@@ -107,14 +105,12 @@ def quiet_row(name: str) -> TopicTrace:
 
 def row(name: str, **changes: object) -> TopicTrace:
     """A topic's row with its fixed scores and the given changes."""
-    value, words, characters = _SCORES[name]
     base = TopicTrace(
         topic=name,
         priority="medium",
         activation="gated",
         hits=(),
-        scores=(Score("tfidf", value), Score("words", words), Score("characters", characters)),
-        score=value,
+        score=_SCORES[name],
         threshold=0.15,
         activate_at=0.62,
         gate_at=0.34,
@@ -196,7 +192,6 @@ def mail_trace(text: str, when: datetime) -> Trace:
             "email-triage",
             hits=(TriggerHit(0, "keywords", "e-mails", start, start + 7),),
             score=0.7,
-            scores=(Score("tfidf", 0.7), Score("words", 0.61), Score("characters", 0.58)),
             rule="medium ≥.62",
             verdict="active",
             why="one trigger hit, and the score .70 reaches .62",
@@ -205,7 +200,6 @@ def mail_trace(text: str, when: datetime) -> Trace:
         row(
             "release-notes",
             score=0.41,
-            scores=(Score("tfidf", 0.41), Score("words", 0.3), Score("characters", 0.38)),
             rule="medium ≥.34",
             gate=GateOutcome(
                 "no", "anthropic", "claude-haiku-4-5", cached=True, reason="no release is meant"
@@ -216,7 +210,6 @@ def mail_trace(text: str, when: datetime) -> Trace:
         row(
             "deploy",
             score=0.36,
-            scores=(Score("tfidf", 0.36), Score("words", 0.2), Score("characters", 0.33)),
             rule="medium ≥.34",
             gate=GateOutcome("failed", "anthropic", reason="no answer within 4 s", latency_ms=4000),
             verdict="failed",

@@ -13,7 +13,6 @@ from engine.activation.trace import (
     Funnel,
     GateOutcome,
     Message,
-    Score,
     Span,
     TopicTrace,
     Trace,
@@ -30,13 +29,11 @@ TABLE: dict[Priority, PolicyRow] = {
     "medium": PolicyRow(activate=0.6, gate=0.25),
 }
 SETTINGS = WatcherSettings(preset="calibrated", policy=TABLE)
-_SIGNALS = ("words", "bm25", "jaccard", "minhash", "vectors", "classifier", "sentiment")
 
 
 def probability_row(
     name: str,
     score: float,
-    raw: tuple[float, ...],
     weights: dict[str, float],
     *,
     hits: tuple[str, ...] = (),
@@ -50,7 +47,6 @@ def probability_row(
     Args:
         name: The topic.
         score: Its probability.
-        raw: The raw signals, in order.
         weights: Contributions, strongest first.
         hits: Words of the message that triggers matched.
         words: Words of the message that tier 2 matched, with their weights.
@@ -75,7 +71,6 @@ def probability_row(
         priority=known.priority,
         activation=known.activation,
         hits=found,
-        scores=(Score("probability", score), *map(Score, _SIGNALS, raw)),
         score=score,
         threshold=step.threshold,
         activate_at=step.activate_at,
@@ -104,7 +99,6 @@ def probability_trace(when: datetime = NOW) -> Trace:
         probability_row(
             "github-pr-review",
             0.91,
-            (0.61, 0.44, 0.12, 0.09, 0.66),
             {"trigger": 2.41, "vectors": 1.93, "words": 1.2, "message": -0.62, "bm25": 0.31},
             hits=("review", "PR"),
             words={"review": 1.0, "PR": 0.8, "changes": 0.55, "came": 0.3},
@@ -113,14 +107,12 @@ def probability_trace(when: datetime = NOW) -> Trace:
         probability_row(
             "billing",
             0.81,
-            (0.52, 0.38, 0.08, 0.11, 0.71),
             {"vectors": 1.88, "words": 1.24, "classifier": 0.9, "message": -0.62, "minhash": 0.12},
             words={"invoices": 1.0, "rounded": 0.6},
         ),
         probability_row(
             "code-style",
             0.41,
-            (0.3, 0.22, 0.05, 0.04, 0.48),
             {"vectors": 0.94, "message": -0.62, "words": 0.4},
             words={"review": 1.0, "changes": 0.7},
             gate=no,
@@ -128,7 +120,6 @@ def probability_trace(when: datetime = NOW) -> Trace:
         probability_row(
             "release-notes",
             0.14,
-            (0.08, 0.05, 0.02, 0.01, 0.17),
             {"trigger": 1.3, "vectors": -0.84, "message": -0.62, "words": -0.2},
             hits=("PR",),
             words={"changes": 1.0},
@@ -136,7 +127,6 @@ def probability_trace(when: datetime = NOW) -> Trace:
         probability_row(
             "email-triage",
             0.09,
-            (0.06, 0.04, 0.01, 0.02, 0.21),
             {"message": -0.62, "vectors": 0.33},
             words={"came": 1.0},
         ),

@@ -13,7 +13,7 @@ from tests.tui.conftest import Run
 from tui.kit.bars import Footer, key_at
 from tui.kit.clipboard import past_tmux
 from tui.kit.keyed_rows import KeyedRows
-from tui.render.evidence import PROBABILITY, for_and_against, signal_table
+from tui.render.evidence import for_and_against, signal_table
 from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line
 
@@ -79,10 +79,8 @@ def test_interactive_commands_are_refused(tmp_path: Path) -> None:
 def test_the_rows_of_an_explanation_add_up_to_the_score() -> None:
     weights = {"vectors": 2.9, "classifier": 2.7, "coverage": -0.1}
     parts = tuple(Contribution(name, weight) for name, weight in weights.items())
-    row = TopicTrace(
-        "deploy", "medium", "auto", (), (), 0.04, 0.3, 0.6, 0.4, "", None, "dropped", "", "", parts
-    )
-    lines = [line.text.split() for line in signal_table(row, PROBABILITY, 60, PLAIN)[-2:]]
+    row = TopicTrace("deploy", "medium", "auto", (), 0.04, 0.3, 0.6, 0.4, "", None, "dropped", "", "", parts)
+    lines = [line.text.split() for line in signal_table(row, 60, PLAIN)[-2:]]
     ends = {name: float(number.replace("−", "-")) for name, number in lines}
     assert ends["sum"] == pytest.approx(math.log(0.04 / 0.96), abs=0.01)
     assert ends["rest"] + sum(weights.values()) == pytest.approx(ends["sum"], abs=0.01)

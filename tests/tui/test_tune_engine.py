@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from engine.activation.policy import Thresholds
-from engine.activation.trace import Funnel, Message, Score, TopicTrace, Trace
+from engine.activation.trace import Funnel, Message, TopicTrace, Trace
 from engine.engine import Engine
 from tests.conftest import made_or_copied
 from tests.tui.fake_engine import FakeEngine
@@ -63,7 +63,7 @@ def make_root(sample: Path) -> None:
 def make_trace(text: str, score: float, at: datetime) -> Trace:
     """A trace of one message in which the topic has a score."""
     row = TopicTrace(
-        TOPIC, "medium", "gated", (), (Score("probability", score), Score("tfidf", score / 2)), score,
+        TOPIC, "medium", "gated", (), score,
         0.25, 0.6, 0.25, "medium", None, "active" if score >= 0.6 else "dropped", "",
     )  # fmt: skip
     return Trace(Message(text, at=at, session_id="ses_1"), (row,), Funnel(1, 0, 1, 0, 0))
@@ -172,7 +172,7 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         )
         path.write_text(mine, encoding="utf-8")
         await driven.press("z", "right", "enter")
-        assert "now has other thresholds" in driven.toasts
+        assert "changed since its thresholds were read" in driven.toasts
         assert path.read_text(encoding="utf-8") == mine
 
 

@@ -92,7 +92,6 @@ def decision(
         priority="medium",
         activation="gated",
         hits=(),
-        scores={"probability": score, "tfidf": round(score / 2, 4)},
         score=score,
         threshold=0.25,
         activate_at=0.6,

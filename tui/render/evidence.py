@@ -12,7 +12,6 @@ from rich.style import Style
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.trace import TopicTrace, Trace
 from tui.render.draw import FILL, TICK, Row, bar
-from tui.render.figures import score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 
@@ -21,7 +20,7 @@ PROBABILITY = "probability"
 
 _NAME = 12
 _LONGEST = 64
-_SMALL = 8
+_GAUGE = 8
 _RELEVANT = 0.05
 
 
@@ -73,53 +72,26 @@ def rest(row: TopicTrace) -> float | None:
     return log(row.score / (1 - row.score)) - sum(each.weight for each in row.contributions)
 
 
-def signal_table(row: TopicTrace, deciding: str, width: int, roles: Roles) -> list[Row]:
-    """A line per signal: its raw value, and its contribution to the log-odds if known.
-
-    Signals without a contribution come last; the deciding score itself is left out.
-    """
-    values = {each.name: each.value for each in row.scores if each.name != deciding}
+def signal_table(row: TopicTrace, width: int, roles: Roles) -> list[Row]:
+    """A line per signal with its contribution to the log-odds, and their sum."""
     weights = {each.signal: each.weight for each in row.contributions}
-    names = [*weights, *(name for name in values if name not in weights)]
-    column = max([min(_NAME, cell_len(first_line(name))) for name in names] + [6])
-    width = min(width, _LONGEST)
     if not weights:
-        size = max(8, width - column - 6)
-        return [
-            Row()
-            .fit(first_line(name), column, roles.muted)
-            .gap()
-            .extend(bar(value, size, roles.tier2, roles.line))
-            .gap()
-            .fit(score(value), 4, roles.normal, "right")
-            for name, value in values.items()
-        ]
-    gauge = _SMALL if width >= 60 else 0
-    size = max(8, width - column - (gauge + 1 if gauge else 0) - 15)
-    heading = Row().gap(column + 1)
-    heading.fit("raw", gauge + 5 if gauge else 4, roles.faint, "left" if gauge else "right").gap(2)
-    rows = [heading.fit("log-odds", 8, roles.faint)]
-    for name in names:
-        line = Row().fit(first_line(name), column, _tone(name, 1, roles) if name in weights else roles.faint)
-        value = values.get(name)
-        if gauge:
-            line.gap().extend(
-                Row().gap(gauge) if value is None else bar(value, gauge, roles.muted, roles.line)
-            )
-        line.gap().fit("" if value is None else score(value), 4, roles.muted, "right").gap(2)
-        weight = weights.get(name)
-        if weight is not None:
-            line.fit(format_weight(weight, 2), 6, roles.normal, "right").gap(2)
+        return []
+    column = max([min(_NAME, cell_len(first_line(name))) for name in weights] + [6])
+    size = max(8, min(width, _LONGEST) - column - 10)
+    rows = [Row().gap(column).fit("log-odds", 9, roles.faint, "right")]
+    for name, weight in weights.items():
+        line = Row().fit(first_line(name), column, _tone(name, 1, roles)).gap(2)
+        line.fit(format_weight(weight, 2), 6, roles.normal, "right").gap(2)
+        rows.append(
             line.extend(_signed_bar(weight, list(weights.values()), size, _tone(name, weight, roles), roles))
-        rows.append(line)
+        )
     left = rest(row)
     if left is not None:
-        before = gauge + 1 if gauge else 0
         for name, number in (("rest", left), ("sum", left + sum(weights.values()))):
-            if name == "rest" and abs(number) < _RELEVANT:
-                continue
-            line = Row().fit(name, column, roles.faint).gap(before + 7)
-            rows.append(line.fit(format_weight(number, 2), 6, roles.normal, "right"))
+            if name == "sum" or abs(number) >= _RELEVANT:
+                line = Row().fit(name, column, roles.faint).gap(2)
+                rows.append(line.fit(format_weight(number, 2), 6, roles.normal, "right"))
     return rows
 
 
@@ -147,7 +119,7 @@ def for_and_against(row: TopicTrace, width: int, roles: Roles) -> list[tuple[str
         for each in relevant:
             if each.weight * sign > 0:
                 tone = _tone(each.signal, each.weight, roles)
-                length = max(1, round(abs(each.weight) / highest * _SMALL))
+                length = max(1, round(abs(each.weight) / highest * _GAUGE))
                 cell = Row(
                     (f"{first_line(each.signal)} ", roles.muted), (format_weight(each.weight), roles.normal)
                 )

@@ -8,8 +8,8 @@ from typing import Literal
 from engine.activation.numbers import format_threshold
 from engine.activation.trace import GateOutcome, TopicTrace, TriggerHit
 from engine.context.compiled import Compiled
-from tui.render.draw import Piece, Row, bar, clip_start, wrap
-from tui.render.evidence import flow, for_and_against, score_scale, signal_table, unit
+from tui.render.draw import Piece, Row, clip_start, wrap
+from tui.render.evidence import for_and_against, score_scale, signal_table, unit
 from tui.render.figures import count, dollars, milliseconds, score
 from tui.render.message import message_block, word_texts
 from tui.render.roles import Roles
@@ -50,11 +50,8 @@ def explain(shown: Shown, row: TopicTrace, width: int, roles: Roles, form: Form 
         return lines
     brings = _brings(shown.compiled, row, roles)
     lines.extend(_gate(row.gate, width, roles) if row.gate is not None else [])
-    if row.contributions:
-        for label, rows in for_and_against(row, width - LABEL, roles):
-            lines.extend(labelled_block(label, rows, roles))
-    else:
-        lines.extend(labelled_block("signals", _raw(shown, row, width - LABEL, roles), roles))
+    for label, rows in for_and_against(row, width - LABEL, roles) if row.contributions else ():
+        lines.extend(labelled_block(label, rows, roles))
     if brings:
         pieces = [piece for name, tokens, left in brings for piece in _brought(name, tokens, left, roles)]
         lines.extend(_labelled("adds", pieces[:-1], width, roles))
@@ -88,13 +85,12 @@ def evidence(
         roomy: Give each hit its own line with context, and mention steps not taken.
     """
     inner = width - LABEL
-    deciding = shown.trace.deciding if shown.trace is not None else ""
     scale = labelled_block(unit(shown.trace), score_scale(row, inner, roles), roles)
     brings = _brings(shown.compiled, row, roles)
     blocks = [
         [*scale, *_rule(shown, row, width, roles, thresholds=False)],
         _gate(row.gate, width, roles) if row.gate is not None else [],
-        labelled_block("signals", signal_table(row, deciding, inner, roles), roles),
+        labelled_block("signals", signal_table(row, inner, roles), roles),
         [
             *(_hits(shown, row, width, roles) if roomy else _tier1(row, width, roles)),
             *_words(shown, row, width, roles),
@@ -158,20 +154,6 @@ def _hits(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
             line.add(first_line(hit.matched), roles.tier1)
         rows.append(line)
     return rows
-
-
-def _raw(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:
-    """Every signal but the deciding one with a small gauge, as many per line as fit."""
-    size = 6 if width < 80 else 10
-    deciding = shown.trace.deciding if shown.trace is not None else ""
-    cells = [
-        Row((f"{first_line(signal.name)} ", roles.muted))
-        .extend(bar(signal.value, size, roles.tier2, roles.line))
-        .add(f" {score(signal.value)}", roles.normal)
-        for signal in row.scores
-        if signal.name != deciding
-    ]
-    return flow(cells, width) if cells else []
 
 
 def _words(shown: Shown, row: TopicTrace, width: int, roles: Roles) -> list[Row]:

@@ -1,18 +1,19 @@
 """Stores the last fit in ``scratch/``, for processes that score a single message; it may be deleted.
 
-The file has a checksum, a line of JSON with the names of the topics and the sizes of the arrays, and the
-bytes of the arrays, which are used in place. A damaged file is ignored.
+The file has a checksum, a line of JSON with the names of the topics, and the arrays as numpy saves them. A
+damaged file is ignored.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -31,14 +32,8 @@ FIT_PATH = "scratch/similarity.fit"
 HELD_OUT_PATH = "scratch/held-out.fit"
 LOCK_NAME = "scratch/.fit.lock"
 """Held by a process that fits."""
-_FORM = 5
+_FORM = 6
 """Version of the fit; others are ignored."""
-_ALIGNED = 16
-_KINDS = {
-    **dict.fromkeys(Fitted.array_names(), "float32"),
-    **{"codes": "uint32", "offsets": "int32", "classes": "int32"},
-}
-"""The arrays in order, and the types of their elements, of four bytes each."""
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
@@ -61,10 +56,19 @@ class FitStore:
         ``dimensions`` is the length of the embedding's vectors.
         """
         data = checked.load(self._files, FIT_PATH, b'{"fit":"%s",' % name.encode() if name else b"")
-        try:
-            return None if data is None else _fit_in(data, dimensions)
-        except (ValueError, KeyError, TypeError, RecursionError):
+        if data is None:
             return None
+        stream = io.BytesIO(data)
+        stream.seek(checked.SUM)
+        try:
+            head = json.loads(stream.readline())
+            if head["form"] != _FORM:
+                return None
+            arrays = {each: numpy.load(stream) for each in Fitted.array_names()}
+            fitted = Fitted(names=tuple(head["names"]), **arrays)
+        except (ValueError, KeyError, TypeError, EOFError, RecursionError):
+            return None
+        return fitted if fitted.vectors.shape == (dimensions, len(fitted.names) + 1) else None
 
     @contextlib.contextmanager
     def fitting(self) -> Iterator[bool]:
@@ -85,12 +89,11 @@ class FitStore:
 
     def save(self, name: str, fitted: Fitted) -> None:
         """Stores a fit; errors are ignored."""
-        sizes = len(fitted.codes), len(fitted.weights)
-        head = json.dumps(
-            {"fit": name, "form": _FORM, "names": fitted.names, "sizes": sizes}, separators=(",", ":")
-        ).encode()
-        head += b" " * (-(checked.SUM + len(head) + 1) % _ALIGNED) + b"\n"
-        checked.save(self._files, FIT_PATH, head, *(getattr(fitted, each).tobytes() for each in _KINDS))
+        head = json.dumps({"fit": name, "form": _FORM, "names": fitted.names}, separators=(",", ":"))
+        stream = io.BytesIO()
+        for each in Fitted.array_names():
+            numpy.save(stream, getattr(fitted, each))
+        checked.save(self._files, FIT_PATH, f"{head}\n".encode(), stream.getvalue())
 
     def load_held_out(self, name: str, shape: tuple[int, int]) -> NDArray[numpy.float32] | None:
         """What ``save_held_out`` stored under this name; ``None`` if it is another or damaged."""
@@ -103,29 +106,3 @@ class FitStore:
     def save_held_out(self, name: str, totals: NDArray[numpy.float32]) -> None:
         """Stores the log-odds of labelled messages by fits without them; errors are ignored."""
         checked.save(self._files, HELD_OUT_PATH, b"%s\n" % name.encode(), totals.tobytes())
-
-
-def _fit_in(data: bytes, dimensions: int) -> Fitted | None:
-    """The fit in a file; ``None`` if its arrays do not belong together.
-
-    Raises:
-        ValueError, KeyError, TypeError: It was not written by this version.
-    """
-    offset = data.find(b"\n", checked.SUM) + 1
-    head = json.loads(data[checked.SUM : offset])
-    names, (terms, weights) = tuple(head["names"]), head["sizes"]
-    if head["form"] != _FORM or not all(isinstance(name, str) for name in names):
-        return None
-    classes = len(names) + 1
-    shapes: dict[str, Any] = {"codes": terms, "idf": terms, "offsets": terms + 1, "taught": classes - 1}
-    shapes |= {"classes": weights, "weights": weights, "vectors": (dimensions, classes), "base": classes}
-    arrays: dict[str, Any] = {}
-    for field, kind in _KINDS.items():
-        arrays[field] = numpy.ndarray(shapes[field], kind, data, offset)
-        offset += arrays[field].nbytes
-    fitted = Fitted(names=names, **arrays)
-    # All indices are in range.
-    ends, of = fitted.offsets, fitted.classes
-    is_sound = ends[0] == 0 and ends[-1] == weights and numpy.all(numpy.diff(ends) >= 0)
-    is_sound &= numpy.all((of >= 0) & (of < classes)) and numpy.isfinite(fitted.base).all()
-    return fitted if is_sound and offset == len(data) else None

@@ -16,7 +16,14 @@ import numpy as np
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.tuning.own import rounded
-from engine.activation.tuning.replay import NOISE_OFFERED, USEFUL_OFFERED, Figures, figures, figures_of
+from engine.activation.tuning.replay import (
+    NOISE_OFFERED,
+    USEFUL_OFFERED,
+    Figures,
+    figures,
+    figures_of,
+    settled,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +110,7 @@ def propose(table: MessageTable, topic: str) -> Proposal:
     """
     today, before = table.today(topic), figures(table, topic)
     labels = np.where(table.fixed(topic), np.int8(-1), table.labels[:, table.column(topic)])
-    refused = _settled(table, topic) or _thin(before, labels)
+    refused = settled(table, topic) or _thin(before, labels)
     if refused:
         return Proposal(topic, today, None, refused, before, None, None)
     best, held_out = best_thresholds(table, topic, labels), _hold_out(table, topic, labels)
@@ -204,17 +211,6 @@ def _hold_out(table: MessageTable, topic: str, labels: Marks) -> HeldOut:
         for outcomes in (fitted, today)
     )
     return HeldOut(folds, ours, theirs)
-
-
-def _settled(table: MessageTable, topic: str) -> str:
-    """Why thresholds have no effect on a topic; empty if they do."""
-    known = table.topic(topic)
-    if known.activation == "manual":
-        return f"{topic} is activated only by hand, so its thresholds have no effect"
-    if known.forced is not None:
-        switched = "on" if known.forced else "off"
-        return f"{topic} is switched {switched} by hand, so its thresholds have no effect until it is reset"
-    return ""
 
 
 def _thin(before: Figures, labels: Marks) -> str:

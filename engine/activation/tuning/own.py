@@ -1,5 +1,4 @@
-"""Converts between a pair of thresholds and what a topic's file says, and keeps a journal of what was written
-(spec 2.3, 5.4 and 5.5).
+"""Converts between a pair of thresholds and what a topic's file says (spec 2.3, 5.4 and 5.5).
 
 Only ``engine.activation.policy`` decides which score activates, asks or drops. To see the effect of other
 thresholds, tuning applies it to the same topic with other numbers in its file.
@@ -7,28 +6,20 @@ thresholds, tuning applies it to the same topic with other numbers in its file.
 
 from __future__ import annotations
 
-import contextlib
-import secrets
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.activation.policy import Thresholds, thresholds_of
 from engine.errors import TopicError
 from engine.store import documents
-from engine.store.monthly import MonthlyLog
-from engine.store.typed import typed
 from engine.topics.loader import load_topic
 
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
-    from engine.store.files import Files
     from engine.topics.model import Topic
 
 _DIGITS = (2, 3, 4)
 _KEYS = ("similarity_threshold", "activation_threshold")
-_JOURNAL = "tuning/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,55 +126,3 @@ def with_thresholds(data: bytes, topic: Topic, thresholds: OwnThresholds) -> byt
             hint=f"move {' and '.join(changes)} to the left margin of the header",
         )
     return new
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Thresholds written to a topic's file."""
-
-    id: str
-    topic: str
-    path: str
-    before: OwnThresholds
-    after: OwnThresholds
-
-
-class TuningJournal:
-    """Journal of the thresholds written to topic files, so that they can be undone.
-
-    ``logs/tuning/YYYY-MM.jsonl``, append-only. A change is recorded before the file is written; another
-    record says that it was undone.
-    """
-
-    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
-        self._clock = clock
-        self._months = MonthlyLog(files, _JOURNAL, clock)
-
-    def record(self, topic: Topic, after: OwnThresholds) -> None:
-        """Records a change that is about to be made.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded; the change must not be made.
-        """
-        change = Change(secrets.token_hex(8), topic.name, topic.path, OwnThresholds.of(topic), after)
-        self._months.append({"at": self._clock().isoformat(), **asdict(change)})
-
-    def close(self, change_id: str) -> None:
-        """Records that a change was undone.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded.
-        """
-        self._months.append({"at": self._clock().isoformat(), "closed": change_id})
-
-    def changes(self) -> Iterator[Change]:
-        """The changes that were not undone, newest first; unreadable lines are skipped."""
-        closed: set[str] = set()
-        for record in self._months.backwards():
-            if "closed" in record:
-                closed.add(str(record["closed"]))
-                continue
-            with contextlib.suppress(KeyError, TypeError, ValueError):
-                change = typed(Change, record)
-                if change.id not in closed:
-                    yield change

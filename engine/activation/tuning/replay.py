@@ -141,20 +141,28 @@ def figures_of(
     )
 
 
+def settled(table: MessageTable, topic: str) -> str:
+    """Why thresholds have no effect on a topic, one line; empty if they do."""
+    known = table.topic(topic)
+    if known.activation == "manual":
+        return "activated only by hand: the thresholds have no effect"
+    if known.forced is not None:
+        switched = "on" if known.forced else "off"
+        return f"switched {switched} by hand: the thresholds have no effect until it is reset"
+    return ""
+
+
 def alone_text(table: MessageTable, topic: str) -> str:
     """What keeps a topic's thresholds from having an effect, one line; empty if nothing does.
 
     Raises:
         KeyError: There is no such topic.
     """
-    activation = table.topic(topic).activation
-    if activation == "manual":
-        return "activated only by hand: the thresholds have no effect"
     fires = int((table.fixed(topic) & (table.outcomes(topic) == ACTIVE)).sum())
-    if activation == "auto" and fires:
-        times = "1 time" if fires == 1 else f"{fires:,} times"
-        return f"a trigger alone activated it {times}; with activation: gated, labels would count"
-    return ""
+    if (text := settled(table, topic)) or table.topic(topic).activation != "auto" or not fires:
+        return text
+    times = "1 time" if fires == 1 else f"{fires:,} times"
+    return f"a trigger alone activated it {times}; with activation: gated, labels would count"
 
 
 def overview(table: MessageTable) -> dict[str, Figures]:

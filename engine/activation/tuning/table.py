@@ -13,7 +13,6 @@ from engine.activation import policy
 from engine.activation.candidates import ABOVE_CHANCE, LIKELIEST, LIKELY, OFFERING
 from engine.activation.decisions import LABELLER_RANK, LABELLERS, Decision
 from engine.activation.policy import NEGATED, Thresholds
-from engine.activation.signals import CALIBRATED
 from engine.activation.trace import Direction, TriggerHit
 from engine.activation.tuning.own import own_thresholds, today
 
@@ -95,7 +94,6 @@ class MessageTable:
         topics: The names of the topics, sorted.
         days: Days from the first decision to the last one, at least 1.
         offers: Whether a topic that may apply is offered to the agent, and not asked about.
-        signal: The name of the deciding score.
         cost_per_call: Mean cost of the answers of the gate asked last, US dollars.
         scores: Float32 ``[messages, topics]``, 0 to 1, as are the columns of the others.
         hit: Whether a trigger fired.
@@ -123,7 +121,6 @@ class MessageTable:
         self.scores = scores
         self.size = len(messages)
         self.days = _days_of(decisions)
-        self.signal = CALIBRATED if settings.preset == "calibrated" else "tfidf"
         self.offers = provider == OFFERING
         self._limited = provider not in ("", "local")
         self.cost_per_call = 0.0 if self.offers else _cost_per_call(decisions)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,10 @@ import numpy as np
 
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
-from engine.activation.trace import Message, Score, TopicTrace
+from engine.activation.trace import Message, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
 from engine.activation.tuning.own import (
-    Change,
     OwnThresholds,
-    TuningJournal,
     own_thresholds,
     rounded,
     thresholds_in,
@@ -29,6 +28,7 @@ from engine.activation.tuning.table import ACTIVE, MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.commit_message import commit_message
 from engine.store.paths import shown
+from engine.store.revisions import blobs
 
 if TYPE_CHECKING:
     from engine.activation.decisions import Decision, DecisionLog
@@ -40,9 +40,12 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary
     from engine.topics.model import Topic
 
-_OFF, _NOTHING_NEW = "git.auto_commit is off", "nothing new to commit"
-"""Why a change was not committed."""
 _COMMAND = "autopoiesis tune"
+_TRAILERS = ("Tuned", "From", "To")
+"""Trailers of a commit: the file, and its two thresholds before and after."""
+_UNDOES = "Reverts"
+"""Trailer with the commit that is undone, as by ``history undo``."""
+_SEARCHED_COMMITS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,6 @@ class Tuning:
         config: Callable[[], Config],
         pipeline: Callable[[], WatcherPipeline],
         *,
-        clock: Callable[[], datetime],
         edited: Callable[[str], None],
     ) -> None:
         self._files = files
@@ -82,7 +84,6 @@ class Tuning:
         self._config = config
         self._pipeline = pipeline
         self._edited = edited
-        self._journal = TuningJournal(files, clock)
         self._guard = threading.RLock()
         self._reading = log.reading()
         self._scored_by: object = None
@@ -154,8 +155,8 @@ class Tuning:
             known, now = table.topic(topic), table.today(topic)
             score = float(table.scores[row, table.column(topic)])
             trace = TopicTrace(
-                topic, known.priority, known.activation, (), (Score(table.signal, score),), score,
-                now.gate or 0.0, now.activate, now.gate, "labelled", None, "dropped", "",
+                topic, known.priority, known.activation, (), score, now.gate or 0.0, now.activate, now.gate,
+                "labelled", None, "dropped", "",
             )  # fmt: skip
             like = next(iter(message.decisions.values()))
             sent = Message(like.message, message.direction, like.session_id, like.time)
@@ -194,66 +195,73 @@ class Tuning:
         wanted = own_thresholds(known, settings, thresholds)
         is_written = wanted == OwnThresholds.of(known)
         if not is_written:
-            with self._guard, self._files.lock():
-                self._write(known, wanted)
-        done = self._done(known, wanted, f"tune {shown(topic)}")
+            self._write(known, wanted)
+        before = self._committed(known) if is_written else OwnThresholds.of(known)
+        written = (json.dumps(list(astuple(each))) for each in (before, wanted))
+        done = self._done(known, wanted, "tune", zip(_TRAILERS, (known.path, *written), strict=True))
         if is_written and not done.commit:  # else an interrupted run had only written the file
             raise TopicError(f"already has these thresholds: {_described(done.after)}", where=known.path)
         return done
 
     def undo(self, expected: Applied | None = None) -> Applied:
-        """Undoes the last change made by ``apply`` that is in effect, whenever that was; completes an undo
-        that was interrupted.
+        """Undoes the last change that ``apply`` committed, whenever that was; completes an undo that was
+        interrupted. Whatever else changed in the file is kept.
 
         Args:
             expected: The change the user agreed to undo; by default, whatever is the last.
 
         Raises:
-            TopicError: There is no such change, it is another one than expected, or the file has other
-                thresholds by now.
+            TopicError: There is no such change, it is another one than expected, or the file has changed
+                since it was read, or has other thresholds by now.
             DocumentError: The file's header cannot be edited.
             WriteFailed, ReadOnly: The file is unchanged.
         """
-        for change in self._journal.changes():
-            with self._guard, self._files.lock():
-                topic, is_written = self._undoing(change, expected)
-                if not is_written:
-                    self._write_undone(topic, change)
-            done = self._done(topic, change.before, f"undo tune {shown(change.topic)}", before=change.after)
-            if done.commit or done.why in (_OFF, _NOTHING_NEW):
-                self._journal.close(change.id)
-            if done.commit or not is_written:  # else it was undone by hand, or never made
+        self._repository.recover()
+        for commit, path, before, after in self._changes():
+            if expected is not None and commit != expected.commit:
+                raise TopicError("is not the last threshold change that was committed", where=expected.path)
+            topic = next((each for each in self._library.topics if each.path == path), None)
+            if topic is None:
+                raise TopicError("no longer exists, so its thresholds cannot be restored", where=path)
+            now = OwnThresholds.of(topic)
+            if now == after:
+                self._write(topic, before)
+            elif now != before:
+                has = _described(self._effective(topic))
+                raise TopicError(
+                    f"now has other thresholds ({has}), so the last change was not undone",
+                    where=path,
+                    hint=f"set them with: {_COMMAND} {shown(topic.name)} --gate X --activate Y --apply",
+                )
+            done = self._done(after.on(topic), before, "undo tune", [(_UNDOES, commit)])
+            if done.commit or now == after:  # else it was undone by hand
                 return done
         raise TopicError("no threshold change to undo")
 
-    def _write_undone(self, topic: Topic, change: Change) -> None:
-        self._files.update(topic.path, lambda data: with_thresholds(data or b"", topic, change.before))
+    def _changes(self) -> Iterator[tuple[str, str, OwnThresholds, OwnThresholds]]:
+        """The changes that ``apply`` committed and that were not undone, newest first: commit, path of the
+        file, and its thresholds before and after.
+        """
+        undone: set[str] = set()
+        for commit in self._repository.log(_SEARCHED_COMMITS):
+            trailers = dict(line.partition(": ")[::2] for line in commit.body.splitlines())
+            undone.add(trailers.get(_UNDOES, ""))
+            if commit.revision not in undone:
+                with contextlib.suppress(KeyError, TypeError, ValueError):  # not one of ours
+                    path, *written = (trailers[name] for name in _TRAILERS)
+                    before, after = (OwnThresholds(*json.loads(each)) for each in written)
+                    yield commit.revision, path, before, after
 
-    def _undoing(self, change: Change, expected: Applied | None) -> tuple[Topic, bool]:
-        """The topic of a change, and whether its file already has the thresholds from before it."""
-        path, topic, settings = change.path, self._library.get(change.topic), self._config().watchers
-        try:
-            now = thresholds_in(self._files.read(path), path)
-        except FileNotFoundError:
-            topic = None
-        if topic is None or topic.path != path:
-            raise TopicError("no longer exists, so its thresholds cannot be restored", where=path)
-        if now == change.before:
-            return topic, True
-        made = (today(own.on(topic), settings) for own in (change.before, change.after))
-        if expected and (topic.name, *made) != (expected.topic, expected.before, expected.after):
-            raise TopicError("another threshold change was applied since", where=path)
-        if now != change.after:
-            names = _described(today(now.on(topic), settings))
-            raise TopicError(
-                f"now has other thresholds ({names}), so the last change was not undone",
-                where=path,
-                hint=f"set them with: {_COMMAND} {shown(change.topic)} --gate X --activate Y --apply",
-            )
-        return topic, False
+    def _committed(self, topic: Topic) -> OwnThresholds:
+        """The thresholds in the committed file of a topic, or else in its file."""
+        with contextlib.suppress(AutopoiesisError):
+            (data,) = blobs(self._repository.git, [f"HEAD:{topic.path}"])
+            if data is not None:
+                return thresholds_in(data, topic.path)
+        return OwnThresholds.of(topic)
 
     def _write(self, topic: Topic, thresholds: OwnThresholds) -> None:
-        """Writes thresholds to a topic's file, after recording the change in the journal."""
+        """Writes thresholds to a topic's file."""
 
         def change(data: bytes | None) -> bytes:
             if data is None or sha256(data).hexdigest() != topic.digest:
@@ -263,29 +271,30 @@ class Tuning:
                     where=topic.path,
                     hint="look at it again and retry",
                 )
-            new = with_thresholds(data, topic, thresholds)
-            self._journal.record(topic, thresholds)
-            return new
+            return with_thresholds(data, topic, thresholds)
 
-        self._files.update(topic.path, change)
+        with self._guard, self._files.lock():
+            self._files.update(topic.path, change)
 
     def _done(
-        self, topic: Topic, own: OwnThresholds, message: str, before: OwnThresholds | None = None
+        self, topic: Topic, own: OwnThresholds, what: str, trailers: Iterable[tuple[str, str]]
     ) -> Applied:
         """Has the topic read again, and commits its file."""
         self._edited(topic.path)
-        settings = self._config().watchers
-        was = topic if before is None else before.on(topic)
-        old, new = today(was, settings), today(own.on(topic), settings)
-        commit, why = "", _OFF
+        old, new = self._effective(topic), self._effective(own.on(topic))
+        commit, why = "", "git.auto_commit is off"
         if self._config().git.auto_commit:
             try:
-                text = commit_message("maintenance", f"{message}: {_described(new)}")
+                line = f"{what} {shown(topic.name)}: {_described(new)}"
+                text = commit_message("maintenance", line, trailers=trailers)
                 found = self._repository.commit([topic.path], text)
-                commit, why = found or "", "" if found else _NOTHING_NEW
+                commit, why = found or "", "" if found else "nothing new to commit"
             except AutopoiesisError as error:
                 why = str(error)
         return Applied(topic.name, topic.path, old, new, commit, why)
+
+    def _effective(self, topic: Topic) -> Thresholds:
+        return today(topic, self._config().watchers)
 
 
 def _checked(thresholds: Thresholds) -> Thresholds:

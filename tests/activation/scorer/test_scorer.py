@@ -137,16 +137,6 @@ def test_each_requested_topic_is_explained() -> None:
     assert shown == [word for word in text.split() if word in shown]
 
 
-@each_case("with_hit", [True, False])
-def test_a_trigger_is_a_reason_only_for_topics_it_fired_for(with_hit: bool) -> None:
-    hits = {"refund": MONEY} if with_hit else {}
-    explained = make_scorer().explain("money for the bus", hits, ["refund", "deploy"])
-    for name in explained:
-        triggers = [part.weight for part in explained[name].contributions if part.signal == "trigger"]
-        assert bool(triggers) == (with_hit and name == "refund")
-        assert all(weight > 0 for weight in triggers)
-
-
 def test_labels_move_the_message_and_those_like_it() -> None:
     message, like = "my card was charged twice", "My card was charged TWICE!"
     before = make_scorer()

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import errno
-import json
-import os
 import zlib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
-from engine.activation.scorer.store import FIT_PATH, FitStore, fingerprint
+from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.store.faults import fail, trip
 from tests.activation.scorer.support import FakeVectors, three_texts
 from tests.activation.support import workspace_files
@@ -48,13 +42,11 @@ def saved_fit(root: Path) -> tuple[FitStore, Path, Fitted]:
     return store, root / FIT_PATH, three_fitted()
 
 
-def test_a_fit_is_loaded_unchanged_and_used_in_place(tmp_path: Path) -> None:
+def test_a_fit_is_loaded_unchanged(tmp_path: Path) -> None:
     store, _, fitted = saved_fit(tmp_path)
     for name in (NAME, ""):
         loaded = store.load(name, SIZE)
         assert loaded is not None and same(loaded, fitted)
-        arrays = [getattr(loaded, each) for each in Fitted.array_names()]
-        assert all(array.flags.aligned and not array.flags.owndata for array in arrays)
 
 
 def test_a_different_fit_is_not_loaded(tmp_path: Path) -> None:
@@ -79,66 +71,13 @@ def test_a_truncated_or_foreign_file_is_not_loaded(tmp_path: Path) -> None:
     assert store.load(NAME, SIZE) is not None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), in_head=st.booleans())
-def test_a_file_with_any_damaged_byte_is_not_loaded(
-    place: float, bit: int, in_head: bool, tmp_path: Path
-) -> None:
-    if not (tmp_path / FIT_PATH).exists():
-        saved_fit(tmp_path)
-        (tmp_path / "whole").write_bytes((tmp_path / FIT_PATH).read_bytes())
-    data = bytearray((tmp_path / "whole").read_bytes())
-    end = data.index(b"\n", 9) if in_head else len(data)
-    data[int(place * end)] ^= 1 << bit
-    (tmp_path / FIT_PATH).write_bytes(data)
-    assert FitStore(workspace_files(tmp_path)).load(NAME, SIZE) is None
-
-
-@each_case(
-    "head",
-    [
-        {"form": 2},
-        {"names": ["refund", "deploy"]},
-        {"names": ["refund", "deploy", 3]},
-        {"names": None},
-        {"names": ["x"] * 10_000},
-        {"sizes": [0, 0]},
-        {"sizes": [10**12, 1]},
-        {"sizes": [-1, 1]},
-        {"sizes": [8.0, 1]},
-        {"sizes": None},
-        {"sizes": [1]},
-    ],
-)
-def test_a_header_that_does_not_match_its_arrays_is_not_loaded(head: dict[str, Any], tmp_path: Path) -> None:
+@each_case("head", [b'{"form":5}', b"{}", b"[]", b"no JSON", b'{"form":6,"names":["refund"]}'])
+def test_a_fit_of_another_form_is_not_loaded(head: bytes, tmp_path: Path) -> None:
     store, path, _ = saved_fit(tmp_path)
     data = path.read_bytes()
-    body = data.index(b"\n", 9) + 1
-    text = json.dumps({**json.loads(data[9:body]), **head}, separators=(",", ":")).encode()
-    rest = text + b" " * (-(10 + len(text)) % 16) + b"\n" + data[body:]
+    rest = head + data[data.index(b"\n", 9) :]
     path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
-    assert store.load(NAME, SIZE) is None
-
-
-@each_case("name", ["offsets", "classes"])
-@each_case("value", [-1, 2**31 - 1, 4])
-@each_case("place", [0, -1])
-def test_out_of_range_indexes_are_not_loaded(name: str, value: int, place: int, tmp_path: Path) -> None:
-    store, _, fitted = saved_fit(tmp_path)
-    changed = getattr(fitted, name).copy()
-    changed[place] = value
-    store.save(NAME, replace(fitted, **{name: changed}))
-    assert store.load(NAME, SIZE) is None
-
-
-def test_a_path_that_is_not_a_regular_file_is_not_loaded(tmp_path: Path) -> None:
-    store, path, _ = saved_fit(tmp_path)
-    path.unlink()
-    os.mkfifo(path)
-    assert store.load(NAME, SIZE) is None
-    path.unlink()
-    path.mkdir()
-    assert store.load(NAME, SIZE) is None
+    assert store.load("", SIZE) is None
 
 
 def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
@@ -153,30 +92,3 @@ def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
         store.save("1" * 64, fitted)
     assert store.load("1" * 64, SIZE) is None
     assert store.load(NAME, SIZE) is not None
-
-
-def test_a_fingerprint_depends_on_every_part() -> None:
-    first, *rest = three_texts()
-    whole = (replace(first, about="about", noise=("no", "never")), *rest)
-    name = fingerprint(whole, "v1")
-    changes: list[dict[str, Any]] = [
-        {"name": "other"},
-        {"label": "other"},
-        {"about": "other"},
-        {"examples": whole[0].examples[:2]},
-        {"examples": whole[0].examples[::-1]},
-        {"useful": ("no",)},
-        {"noise": ("no",)},
-        {"noise": ("never", "no")},
-        {"noise": ("no, never",)},
-        {"triggers": ("x",)},
-        {"about": "\ud800"},
-    ]
-    others = [
-        fingerprint(whole, "v2"),
-        fingerprint(whole[:2], "v1"),
-        fingerprint((whole[1], whole[0], whole[2]), "v1"),
-        *(fingerprint((replace(whole[0], **change), *rest), "v1") for change in changes),
-    ]
-    assert len({name, *others}) == 1 + len(others)
-    assert fingerprint(whole, "v1") == name

@@ -246,7 +246,8 @@ class TuneScreen(TuneLayout, panels=("topics", "scores", "decisions"), lines=("f
         if state.moves.get(applied.topic) == wanted.thresholds:  # else it has been moved again since
             state.moves.pop(applied.topic, None)
         commit = committed(applied.commit, applied.why)
-        done, hint = ("undone", "") if undone else ("applied", " · z undoes it")
+        hint = " · z undoes it" if applied.commit and not undone else ""
+        done = "undone" if undone else "applied"
         self.say(f"{applied.topic}: {done}, {thresholds_text(applied.after, state.offers)} · {commit}{hint}")
 
     def _take_written(self, _changes: tuple[Change, ...], written: WriteResult) -> None:
