@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA ?=
 ARGS ?=
+ALL ?=
 
 .PHONY: run test pytest sweep explore lint bench snapshots setup setup-dev clean help
 
 help:
 	@echo "make run        the workbench on the sample workspace (ARGS=--no-replay to keep it still)"
-	@echo "make test       tests, lint, types and import contracts"
+	@echo "make test       tests, lint, types and import contracts (ALL=1: the slow tests too)"
 	@echo "make sweep      writes killed and failed at every step, and raced, in full, the server under load, and whole benchmarks; some minutes"
 	@echo "make explore    the tests of generated input, with input never tried before"
 	@echo "make lint       lint, types and import contracts"
@@ -44,8 +45,9 @@ test: setup-dev
 	@$(MAKE) --no-print-directory --jobs=2 lint pytest
 
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
+# The slow ones (tests/slow.txt) take half of the time and reach no line that the others do not reach.
 pytest: setup-dev
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ALL),,--quick)
 
 sweep: setup-dev
 	@$(BIN)/python -m pytest -n 0 -s -m thorough

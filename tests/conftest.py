@@ -32,6 +32,7 @@ from engine.engine import Engine
 from engine.pipeline import calibrated
 from engine.topics.model import Topic
 from engine.workspace.initialise import initialise
+from tests import slow
 
 # The same examples on every machine and in every run, so that only a code change can break a test;
 # `make explore` searches for new ones. It also explains failures, for which every line is traced. How long
@@ -297,9 +298,18 @@ def pytest_xdist_auto_num_workers() -> int:
     return 1 + (os.cpu_count() or 1)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help=f"leave out the tests named in {slow.LIST.name}")
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of a folder together, in random order: not every worker then imports every library."""
+    if config.getoption("--quick"):
+        left_out = set(slow.LIST.read_text(encoding="utf-8").split())
+        gone = [item for item in items if slow.function(item.nodeid) in left_out]
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [item for item in items if slow.function(item.nodeid) not in left_out]
     items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0])
 
 

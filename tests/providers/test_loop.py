@@ -53,7 +53,7 @@ def test_the_thread_starts_with_the_first_task_and_ends_when_closed() -> None:
 def test_a_generator_that_was_left_before_its_end_is_closed_with_the_loop(
     caplog: pytest.LogCaptureFixture, kept: bool
 ) -> None:
-    gc.collect()  # what the tests before have abandoned
+    gc.freeze()  # what the tests before have left
     caplog.clear()
     closed, held = [], []
 
@@ -155,6 +155,7 @@ def test_a_task_cancelled_while_connecting_awaits_its_subtasks(
         async with anyio.create_task_group() as group:
             group.start_soon(connect)
 
+    gc.freeze()  # what the tests before have left
     future = loop.start(work())
     assert begun.wait(30)
     loop.close()
