@@ -261,9 +261,9 @@ def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
         if _PREPARES.match(text):
             continue
         if text.endswith(("?", "？")):
-            if _POLITE.search(text) or len(telling(literal_terms(text))) < 2:
+            if _POLITE.search(text) or _TO_NOBODY.match(text) or len(telling(literal_terms(text))) < 2:
                 continue
-        elif not _REMAINS.search(text) or text.endswith((":", "：")) or _DID.match(text):
+        elif not _REMAINS.search(text) or text.endswith(_OPENS) or _DID.match(text) or _SETTLED.search(text):
             continue
         if is_own(text):
             return shortened(text, _ASKED_CHARACTERS)
@@ -377,10 +377,18 @@ _POLITE = expression(
     re.IGNORECASE,
 )
 _REMAINS = expression(
-    r"\b(?:next steps?|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet|todo|to do"
+    r"\b(?:next steps? (?:is|are|would)|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet"
     r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
-    r"|(?:has|have) not been|is blocked|waiting for|pending|once you|you(?:['’]ll| will) (?:need|have) to"
-    r"|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
+    r"|(?:has|have) not been|is blocked|waiting for you\w*|pending (?:your|on you)|once you"
+    r"|you(?:['’]ll| will) (?:need|have) to|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
     re.IGNORECASE,
 )
 """What names work that is left."""
+_SETTLED = expression(
+    r"\b(?:nothing|no (?:action|changes?|further|more)|already|saved|committed|was|were)\b", re.IGNORECASE
+)
+"""What names work that is done, or how things were."""
+_TO_NOBODY = expression(
+    r"(?:why|what|how|who|when|where)\b(?!.*\b(?:you\w*|i|me|we|us|our)\b)", re.IGNORECASE
+)
+"""A question that is not put to the person."""
