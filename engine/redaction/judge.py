@@ -92,7 +92,7 @@ def judged(text: str, start: int, end: int) -> str:
     may_be_words = found[_AT["joint"]] in STRICT or (found[_AT["is said"]] and password > key)
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
-    # An id or a hash; then, what is neither named nor looks random.
+    # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
         return ""
     if named < _WEAKLY and not RANDOM.match(value):
