@@ -7,23 +7,30 @@ from collections.abc import Sequence
 
 from engine.redaction.names import meaning
 from engine.redaction.names import model as model
-from engine.redaction.places import surroundings
-from engine.redaction.shapes import shape
-from engine.redaction.values import has_digit, is_file, is_id, is_label, is_placeholder, is_reference
+from engine.redaction.places import PLACE, RANDOM, STRICT, surroundings
+from engine.redaction.shapes import SHAPE, shape
+from engine.redaction.values import (
+    has_digit,
+    is_file,
+    is_id,
+    is_label,
+    is_placeholder,
+    is_public,
+    is_reference,
+)
 from engine.startup.lazy import expression
 
-LEAST = 0.6
-"""Probability from which a value is a secret."""
-_JOINED, _SAID = -10, -5
-"""Columns of the features: an operator joins name and value, a copula does."""
-_NAMED = 28
-"""First of the columns that tell what the value is called."""
-_NAMES = 0.5
-_DIGITS = (12, 13)
-"""Columns of the features: hexadecimal digits, a UUID."""
+FEATURES = (*SHAPE, *PLACE)
+LEAST, LEAST_UNNAMED = 0.49, 0.65
+"""Probabilities from which a value is a secret: one that a name says is one, and another."""
+_NAMES, _WEAKLY = 0.5, 0.15
+"""Probabilities from which a name is that of a secret."""
 _ENOUGH = 200
-_ASSIGNMENT = expression(r"[A-Za-z_]{4,}=[^=\s]")
+_NEAR = 3
+"""Words between a name and a value up to which it may name it."""
+_ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
+_WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _BEFORE = 100
 QUOTES = "\"'`"
 _ASSIGNED = expression(
@@ -48,6 +55,9 @@ _QUALIFIERS = frozenset(
 )
 
 
+_AT = {name: at for at, name in enumerate(FEATURES)}
+
+
 def features(text: str, start: int, end: int) -> tuple[float, ...]:
     """The features of a value and its place."""
     value = text[start:end]
@@ -58,11 +68,12 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
     """True for what is no secret wherever it stands."""
     return (
         len(value) < 4
-        or _ASSIGNMENT.search(value, 0, _ENOUGH) is not None
+        or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)
         or is_label(value)
         or is_file(value)
+        or is_public(value)
         or (not quoted and is_reference(value))
     )
 
@@ -73,13 +84,24 @@ def judged(text: str, start: int, end: int) -> str:
     if ruled_out(value, quoted=text[start - 1 : start] in QUOTES and start > 0):
         return ""
     found = features(text, start, end)
-    if is_id(value) and not (found[_JOINED] or found[_SAID]):
+    password, key = found[_AT["password"]], found[_AT["key"]]
+    named = max(password, key, found[_AT["password by one word"]], found[_AT["key by one word"]])
+    is_set = found[_AT["is joined"]] or found[_AT["is said"]]
+    if not is_set and (is_id(value) or found[_AT["known"]] == 1):
         return ""
-    if probability(found) < LEAST:
+    may_be_words = found[_AT["joint"]] in STRICT or (found[_AT["is said"]] and password > key)
+    if not may_be_words and _WORDS.fullmatch(value):
         return ""
-    password, key = found[_NAMED : _NAMED + 2]
-    if any(found[at] for at in _DIGITS) and max(password, key) < _NAMES:
-        return ""  # a hash or an id
+    # An id or a hash; then, what is neither named nor random.
+    if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
+        return ""
+    if named < _WEAKLY and not RANDOM.match(value):
+        return ""
+    for said, words in (("strongest password", "words to it"), ("strongest key", "words to that")):
+        if found[_AT[words]] < _NEAR:
+            named = max(named, found[_AT[said]])
+    if probability(found) < (LEAST if named >= _NAMES else LEAST_UNNAMED):
+        return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
 
 

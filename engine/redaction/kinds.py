@@ -10,25 +10,30 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-
-from engine.startup.records import dataclass
+from typing import NamedTuple
 
 _MAX = 4096
 """Maximum characters matched after an anchor, which bounds the time for any text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of secret."""
+class Kind(NamedTuple):
+    """A kind of secret: a tuple, since every process makes five hundred of them."""
 
     name: str
     anchor: str  # literal to search for, in lower case
-    pattern: str
-    """Matches from the anchor on. Group ``value`` is the secret if it is not the whole match."""
+    rest: str
+    """Matches from the anchor on, after the ``prefix``. Group ``value`` is the secret if not all is."""
     before: str = ""
     """Matches the part of the secret before the anchor; if empty, no word character may precede it."""
     check: str = ""
     """What the secret must pass, of ``values.CHECKS``."""
+    prefix: str = ""
+    """The anchor as it is written, if ``rest`` matches only what follows it."""
+
+    @property
+    def pattern(self) -> str:
+        """Matches the secret from the anchor on."""
+        return re.escape(self.prefix) + self.rest
 
 
 @cache
@@ -266,7 +271,7 @@ def kinds() -> tuple[Kind, ...]:
     """All kinds of secrets with a recognizable shape."""
     found: list[Kind] = []
     for name, anchors, rest in _rows(_TOKENS):
-        found += (Kind(name, each.lower(), rf"{re.escape(each)}(?:{rest})") for each in anchors.split())
+        found += (Kind(name, each.lower(), f"(?:{rest})", prefix=each) for each in anchors.split())
     found += (Kind(name, anchor, pattern, before) for name, anchor, pattern, before in _SHAPES)
     for anchor in _MARKS.split():
         found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, check="mixed"))
@@ -276,8 +281,7 @@ def kinds() -> tuple[Kind, ...]:
     prefixed, _, assigned = text.partition("\n[assigned]\n")
     for name, anchors, rest in _rows(prefixed):
         found += (
-            Kind(name, each.lower(), rf"{re.escape(each)}(?i:{rest})", check="mixed")
-            for each in anchors.split()
+            Kind(name, each.lower(), f"(?i:{rest})", check="mixed", prefix=each) for each in anchors.split()
         )
     for name, anchors, rest in _rows(assigned):
         pattern = rf"{_ASSIGNED}(?P<value>{rest})(?![\w-])"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+from engine.redaction.names import meaning
 from engine.redaction.names import model as model
 from engine.redaction.values import is_id
 from engine.startup.lazy import expression
@@ -21,12 +22,53 @@ _EXTENSION = expression(r"\.(?!\d)[A-Za-z]\w{0,4}$")
 _GROUPS = expression(r"[A-Z0-9]{3,8}(?:-[A-Z0-9]{3,8}){1,7}")
 _CHOSEN = expression(r"[!-/:-@]?\d?[A-Za-z]{3,}[!-/:-@_]?(?:[A-Za-z]{3,})?[!-/:-@_]?\d{1,4}[!-/:-@]{0,2}")
 _CAMEL = expression(r"[a-z]*(?:[A-Z]+\d?[a-z]{2,})+[A-Z]*\d{0,2}")
+_NAME_SIZE = 40
+"""Characters up to which a value may be a name."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+_NUMBERED = expression(r"[A-Za-z]+-?\d[A-Za-z\d]*|\d{1,4}[A-Za-z][A-Za-z\d]*")
+"""Words with digits in them."""
+SHAPE = (
+    *(
+        "length",
+        "letters",
+        "digits",
+        "capitals",
+        "marks",
+        "separators",
+        "surprise",
+        "all surprise",
+        "runs",
+        "longest run",
+    ),
+    *(
+        "variety",
+        "words",
+        "is hexadecimal",
+        "is UUID",
+        "is number",
+        "is name",
+        "has extension",
+        "slashes",
+        "dots",
+    ),
+    *(
+        "is in groups",
+        "is chosen",
+        "is camel case",
+        "is digits",
+        "is padded",
+        "is not ASCII",
+        "is capitalized",
+    ),
+    *("is lower case", "is id", "known", "says"),
+)
 
 
 @lru_cache(maxsize=8_192)
 def shape(value: str) -> tuple[float, ...]:
-    """The features of a value, of its first ``MOST`` characters."""
+    """The features of a value, of its first ``MOST`` characters, as ``SHAPE`` names them."""
     text = value[:MOST]
     size = len(text)
     runs = _RUN.findall(text)
@@ -51,13 +93,13 @@ def shape(value: str) -> tuple[float, ...]:
         len(set(text)) / min(size, 64),
         float(len(text.split(" "))),
         float(_HEX.fullmatch(text) is not None),
-        float(_UUID.fullmatch(text) is not None),
+        float(size == 36 and _UUID.fullmatch(text) is not None),
         float(_NUMBER.fullmatch(text) is not None),
         float(_NAME.fullmatch(text) is not None),
-        float(_EXTENSION.search(text) is not None),
+        float("." in text and _EXTENSION.search(text) is not None),
         float(text.count("/")),
         float(text.count(".")),
-        float(_GROUPS.fullmatch(text) is not None),
+        float("-" in text and _GROUPS.fullmatch(text) is not None),
         float(_CHOSEN.fullmatch(text) is not None),
         float(_CAMEL.fullmatch(text) is not None),
         float(text.isdigit()),
@@ -66,7 +108,16 @@ def shape(value: str) -> tuple[float, ...]:
         float(text[0].isupper() and text[1:].islower()),
         float(text.islower()),
         float(is_id(text)),
+        _known(text) if digits else 0.5,
+        1.0 - meaning(text)[0] if size <= _NAME_SIZE else 0.0,
     )
+
+
+def _known(text: str) -> float:
+    """The share of its words with digits that code uses, too, such as ``utf8``; .5 if there are none."""
+    words = _NUMBERED.findall(text)
+    numbered = model()["numbered"]
+    return sum(each.lower().replace("-", "") in numbered for each in words) / len(words) if words else 0.5
 
 
 def _surprise(parts: list[str]) -> tuple[float, int]:

@@ -25,13 +25,34 @@ _WORDS = frozenset(
     keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
     available accepted rejected refused denied checked verified confirmed asked used unused typed
     entered self args kwargs params config settings options request response payload data body
-    header headers result session cookie bytearray secretstr
+    header headers result session cookie bytearray secretstr secretsmanager
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
+_MARKS = "<[{(*•…$%@#!"
+"""With which a placeholder begins."""
 _PLACEHOLDER = expression(
     r"[<\[{(*•…].*|\$.*|%\(\w+\)s?|%\w+%|%\w|@\w+@|#[0-9a-fA-F]{3,8}|![a-z]+[-/][\w/-]*", re.DOTALL
 )
-_FILLERS = ("xxx", "***", "...", "…", "••", "___", "----", "###", "???", "redacted")
+_FILLERS = (
+    "xxx",
+    "***",
+    "...",
+    "…",
+    "••",
+    "___",
+    "----",
+    "###",
+    "???",
+    "redacted",
+    "0000-0000",
+    "\\u003c",
+    "\\u003e",
+)
+_PHRASES = tuple(
+    """
+    your insert enter replace change paste my the some a_ a- an_ an- use put add get set fill value new old
+    """.split()  # noqa: SIM905
+)
 _PHRASE = expression(
     r"(?:(?i:your|insert|enter|replace|change|paste)[ _-]?|"
     r"(?i:my|the|some|an?|use|put|add|get|set|fill)[ _-]|"
@@ -44,11 +65,17 @@ _ELSEWHERE = expression(
     r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
     r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!!?[a-z/]+$|&[a-z_-]+$|data:)"
 )
-_PUBLIC = expression(
-    r"AAAA[BCE]3Nza|iVBORw0|/9j/4|R0lGOD|d09GM|PHN2Zy|UklGR|JVBERi0|LS0tLS1CRUdJTiBDRVJU|MII[A-J]"
+_PUBLIC = (
+    *(f"AAAA{each}3Nza" for each in "BCE"),
+    *("iVBORw0", "/9j/4", "R0lGOD", "d09GM", "PHN2Zy", "UklGR", "JVBERi0", "LS0tLS1CRUdJTiBDRVJU"),
+    *(f"MII{each}" for each in "ABCDEFGHIJ"),
+    *("MFkwEwYHKoZIzj0CAQ", "MCowBQYDK2V", "MIGfMA0GCSqGSIb3DQEBAQUAA4", "MEUCI", "MEQCI", "MEYCI"),
+    *("pk_live_", "pk_test_", "W/"),
 )
-"""How public keys, certificates, pictures, fonts and documents begin in base64."""
-_CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+"""How public keys, signatures, certificates, pictures, fonts and documents begin, most of them in base64."""
+_BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,")
+"""What stands before a hash, or what is no text, in base64."""
+_CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 _PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
@@ -65,6 +92,8 @@ _TRANSLATED = expression(
 )
 """What programs call a password in their languages."""
 _SENTENCE = expression(r"(?:(?:[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?]*|\d{1,3}[.,:;!?]*|[?!:–-])(?: +|$)){3,}")
+_FOURS = expression(r"[a-z]{4}(?: [a-z]{4}){3}")
+"""A password for one program, as Google gives it."""
 _STAND_IN = expression(
     r"(?:[a-z]+[_-])*(?:fake|dummy|example|sample|placeholder|mock|your|replace|changeme)"
     r"(?:[_-](?:[a-z]+|\d{1,4}))+",
@@ -74,10 +103,16 @@ _JOINED_PARTS = expression(r"[A-Za-z]+(?:[_-](?:[A-Za-z]+|\d{1,4}))+")
 _STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z]{1,14}|[A-Z]{1,14}))+")
 _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
-    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs)[_-][A-Za-z0-9_-]{8,}"
+    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub)[_-][A-Za-z0-9_-]{8,}"
     r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
 )
 """Ids of messages, tool calls, requests and the like, which services of models and others give."""
+_KNOWN = expression(
+    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x[0-9a-fA-F]{40}"
+    r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
+    r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
+    r"|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+)
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
 _SEPARATORS = expression(r"[\W_]")
@@ -99,17 +134,17 @@ def entropy(text: str) -> float:
 
 def is_placeholder(value: str) -> bool:
     """True for a placeholder, a reference to a value, a keyword or a plain word."""
-    return (
-        value.lower() in _WORDS
-        or _PLACEHOLDER.fullmatch(value) is not None
-        or _is_filled(value)
+    lowered = value.lower()
+    return (  # what is easily told comes first: a hook pays for each expression that it compiles
+        lowered in _WORDS
+        or (value[:1] in _MARKS and _PLACEHOLDER.fullmatch(value) is not None)
+        or lowered.endswith("000000")
+        or any(each in lowered for each in _FILLERS)
         or len(set(value)) <= 2
-        or _PHRASE.fullmatch(value) is not None
-        or _STAND_IN.fullmatch(value) is not None
-        or (_ELSEWHERE.match(value) is not None and not _is_encoded(value))
-        or _CONSTANT.fullmatch(value) is not None
-        or _PUBLIC.match(value) is not None
-        or (_NAMES_ITSELF.search(value) is not None and _JOINED_PARTS.fullmatch(value) is not None)
+        or (lowered.startswith(_PHRASES) and _PHRASE.fullmatch(value) is not None)
+        or (not value.isalnum() and _ELSEWHERE.match(value) is not None and not _is_encoded(value))
+        or (("_" in value or "-" in value) and _is_joined_words(value))
+        or value.startswith(_PUBLIC)
         or ".tgz#" in value
         or "${" in value
         or "{{" in value
@@ -117,15 +152,16 @@ def is_placeholder(value: str) -> bool:
     )
 
 
-def _is_filled(value: str) -> bool:
-    """True if it contains filler. Substring tests for speed: dense naming words have overlapping values."""
-    lowered = value.lower()
-    return value.endswith("000000") or any(each in lowered for each in _FILLERS)
+def _is_joined_words(value: str) -> bool:
+    """True for a constant, a stand-in such as ``fake-key-1``, or words of which one is such as *password*."""
+    if _STAND_IN.fullmatch(value) or _CONSTANT.fullmatch(value):
+        return True
+    return _JOINED_PARTS.fullmatch(value) is not None and _NAMES_ITSELF.search(value) is not None
 
 
 def is_label(value: str) -> bool:
     """True for the word for password in some language, as a program shows it, or for a sentence."""
-    if _SENTENCE.fullmatch(value):
+    if value.count(" ") > 1 and _SENTENCE.fullmatch(value) and not _FOURS.fullmatch(value):
         return True
     is_shown = not value[:1].islower() or any(each in value for each in " :*?")
     return is_shown and _LABEL.fullmatch(value) is not None and _TRANSLATED.search(value) is not None
@@ -133,7 +169,17 @@ def is_label(value: str) -> bool:
 
 def is_id(value: str) -> bool:
     """True if it has the form of the ids that services give to messages, tool calls and the like."""
-    return _ID.fullmatch(value) is not None
+    return ("_" in value or "-" in value) and _ID.fullmatch(value) is not None
+
+
+def is_published(text: str, start: int) -> bool:
+    """True if a public key, a signature, a hash, a picture or the like starts at a place."""
+    return text.startswith(_PUBLIC, start) or text[max(0, start - 8) : start].lower().endswith(_BEFORE_PUBLIC)
+
+
+def is_public(value: str) -> bool:
+    """True for a time, an address in Ethereum, Java objects, keys, lines in files, paths in SVG, prefixes."""
+    return (not value.isalnum() or value.startswith("0x")) and _KNOWN.fullmatch(value) is not None
 
 
 def is_file(value: str) -> bool:

@@ -7,8 +7,9 @@ import base64
 import random
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from engine.redaction import names
 from tests.training.secret_names import AFTER, KEYS, OTHER_NAMES, OTHERS, PASSWORDS, QUALIFIERS
 
 _LINES = r"""
@@ -122,6 +123,11 @@ n ?= V
 "n" : [ "V" ],
 n: ["V"]
 (n: V)
+n.sign(data, "V")
+n.encode(payload, 'V', algorithm="HS256")
+n.new(b"V", body)
+verify(n, 'V')
+n login V
 n -> V
 n → V
 n => V
@@ -179,7 +185,37 @@ enter V when asked for the n
 type V at the n prompt
 it asked for the n and I typed V
 does n V work for you?
+can you use V as the n?
+hey, use V as the t n please
+just type V when it asks for the n
+log in as t with n V
+t/V are the n for staging
+t / V is the n
+I put the n into t, it is V for now
+the n at the t is V
+then enter V as n
 """
+_ALONE = """
+we moved V into the job
+X=V
+see V there
+"value": "V"
+- V
+https://example.com/a?x=V&b=1
+run("V")
+login('V')
+t: V
+"""
+"""Places that tell nothing of a value."""
+_REGISTRIES = """
+//registry.example.org/:n=V
+//npm.example.com/:n=V
+https://a.example/:n=V
+registry=https://r.example/ n=V
+"""
+_ROUNDS = 16
+_OF_WORDS = "jwt_secret session_secret cookie_secret secret secret_key signing_key"
+_PLAIN = "password db_password passphrase pw passwd"
 _ENGLISH = "password passphrase passcode pw pass pwd pin token secret key credential"
 _ELSEWHERE = """
 das passwort ist V|das passwort für t lautet V|Passwort: V|Das neue Passwort: "V".|dein Kennwort ist V|Kennwort zum t: V|mit dem Passwort V anmelden|Passwort auf V geändert|Benutzer bob, Kennwort V|der Zugangscode ist V|Schlüssel: V|API-Schlüssel ist V|das Token lautet V
@@ -337,7 +373,7 @@ def password(draw: random.Random) -> str:
     )
     mark = draw.choice("!?#@$%*.&+-_=")
     symbols = string.ascii_letters + string.digits + "!#%*+=?@^~$&"
-    return draw.choice(
+    made = draw.choice(
         (
             f"{word}{number}", f"{word.capitalize()}{number}", f"{word.capitalize()}{number}{mark}",
             f"{word.capitalize()}{mark}{number}", f"{word}{other}{number}", f"{word.capitalize()}{other.capitalize()}{number}",
@@ -348,8 +384,10 @@ def password(draw: random.Random) -> str:
             "".join(draw.choices(symbols, k=draw.choice((8, 10, 12, 14, 16, 20)))),
             "".join(draw.choices(string.ascii_letters + string.digits, k=draw.choice((8, 8, 10, 12, 14, 16)))),
             "".join(draw.choices(string.ascii_lowercase + string.digits, k=draw.choice((8, 10, 12)))),
+            " ".join("".join(draw.choices(string.ascii_lowercase, k=4)) for _ in range(4)) if draw.random() < 0.2 else f"{word}-{number}{mark}",
         )
     )  # fmt: skip
+    return made if len(made) > 5 else password(draw)
 
 
 def words(draw: random.Random) -> str:
@@ -393,20 +431,43 @@ def _fill(line: str, name: str, value: str, draw: random.Random) -> str:
     return "".join(out)
 
 
-def _named(draw: random.Random, neutral: list[str], table: tuple[str, ...]) -> str:
+def named(draw: random.Random, neutral: list[str], table: tuple[str, ...]) -> str:
     core = draw.choice(table)
     before = draw.choices((QUALIFIERS, neutral)[draw.random() < 0.4], k=draw.choice((0, 0, 1, 1, 1, 2, 2)))
     after = [draw.choice(AFTER)] if draw.random() < 0.12 and core.isascii() else []
     return "_".join((*before, core, *after))
 
 
+def named_secret(draw: random.Random, neutral: list[str]) -> tuple[str, str]:
+    """A name and a secret."""
+    table, make = draw.choice(
+        ((PASSWORDS, password), (KEYS, key), (KEYS, key), (PASSWORDS, key), (KEYS, salt))
+    )
+    return named(draw, neutral, tuple(each for each in table if each.isascii())), make(draw)
+
+
+def may_be_key(value: str) -> bool:
+    """True if it may be a key."""
+    return len(value) > 15 and (_all(value) or re.fullmatch(r"[0-9a-fA-F-]+", value) is not None)
+
+
 def secrets(draw: random.Random, neutral: list[str]) -> Iterator[tuple[str, str]]:
     """Texts and the secret in each."""
-    lines = [each for each in _LINES.split("\n") if each]
-    prose = [each for each in _PROSE.split("\n") if each]
-    elsewhere = [each for row in _ELSEWHERE.strip().split("\n") for each in row.split("|")]
-    for _ in range(24):
-        for line in lines:
+
+    def put(line: str, name: str, value: str) -> tuple[str, str]:
+        return _noise(_fill(line, name, value, draw), draw), value
+
+    def said(line: str, name: str, value: str) -> tuple[str, str]:
+        return _noise(_prose(line, name, draw.choice(QUALIFIERS), value), draw), value
+
+    def until(make: Callable[[], str], accept: Callable[[str], bool]) -> str:
+        while not accept(value := make()):
+            pass
+        return value
+
+    ascii_keys = [each for each in KEYS if each.isascii()]
+    for _ in range(_ROUNDS):
+        for line in _lines(_LINES):
             for table, make in (
                 (PASSWORDS, password),
                 (KEYS, key),
@@ -414,150 +475,68 @@ def secrets(draw: random.Random, neutral: list[str]) -> Iterator[tuple[str, str]
                 (PASSWORDS, key),
                 (KEYS, draw.choice((password, salt, key))),
             ):
-                value = make(draw)
-                yield _noise(_fill(line, _named(draw, neutral, table), value, draw), draw), value
-            if draw.random() < 0.3:
+                yield put(line, named(draw, neutral, table), make(draw))
+            if draw.random() < 0.5:
                 value = draw.choice("-_ ").join(draw.sample(_WORDS, 4)).replace(" ", "")
-                yield (
-                    _noise(
-                        _fill(
-                            line,
-                            draw.choice(
-                                (
-                                    "jwt_secret",
-                                    "session_secret",
-                                    "cookie_secret",
-                                    "secret",
-                                    "secret_key",
-                                    "signing_key",
-                                )
-                            ),
-                            value,
-                            draw,
-                        ),
-                        draw,
-                    ),
-                    value,
-                )
-            if draw.random() < 0.8 and " n V" not in line and line not in ("n V", "  n V"):
-                for _ in range(1):
-                    value = words(draw)
-                    yield (
-                        _noise(
-                            _fill(
-                                line,
-                                draw.choice(("password", "db_password", "passphrase", "pw", "passwd")),
-                                value,
-                                draw,
-                            ),
-                            draw,
-                        ),
-                        value,
-                    )
-                value = words(draw)
-                yield _noise(_fill(line, _named(draw, neutral, PASSWORDS), value, draw), draw), value
-        for line in prose:
-            place = draw.choice(QUALIFIERS)
-            name = " ".join(
-                (
-                    *draw.choices(QUALIFIERS + neutral[:200], k=draw.choice((0, 0, 1, 1, 2))),
-                    draw.choice(_ENGLISH.split()),
-                )
-            )
-            value = (password if draw.random() < 0.6 else key)(draw)
-            yield _noise(_prose(line, name, place, value), draw), value
-            value = words(draw)
+                yield put(line, draw.choice(_OF_WORDS.split()), value)
+            if " n V" not in line and line not in ("n V", "  n V"):
+                yield put(line, draw.choice(_PLAIN.split()), words(draw))
+                yield put(line, named(draw, neutral, PASSWORDS), words(draw))
+        for line in _lines(_PROSE):
+            qualifiers = draw.choices(QUALIFIERS + neutral[:200], k=draw.choice((0, 0, 1, 1, 2)))
+            name = " ".join((*qualifiers, draw.choice(_ENGLISH.split())))
+            yield said(line, name, (password if draw.random() < 0.6 else key)(draw))
             if any(each in line for each in (" is ", ": V", '"V"', "`V`", " to ")):
-                yield (
-                    _noise(
-                        _prose(
-                            line,
-                            draw.choice(("password", "passphrase", "passcode", "pin", "db password")),
-                            place,
-                            value,
-                        ),
-                        draw,
-                    ),
-                    value,
-                )
-            name = " ".join(
-                (
-                    *draw.choices(QUALIFIERS + neutral, k=draw.choice((0, 1, 2))),
-                    draw.choice([e for e in KEYS if e.isascii()]),
-                )
-            )
-            value = key(draw)
-            yield _noise(_prose(line, name, place, value), draw), value
+                name = draw.choice(("password", "passphrase", "passcode", "pin", "db password"))
+                yield said(line, name, words(draw))
+            qualifiers = draw.choices(QUALIFIERS + neutral, k=draw.choice((0, 1, 2)))
+            yield said(line, " ".join((*qualifiers, draw.choice(ascii_keys))), key(draw))
         for _ in range(14):
-            name = draw.choice(("_authToken", "auth_token", "password", "access_token", "_password", "token"))
             value = key(draw)
-            line = draw.choice(
-                (
-                    "//registry.example.org/:n=V",
-                    "//npm.example.com/:n=V",
-                    "https://a.example/:n=V",
-                    "registry=https://r.example/ n=V",
-                )
-            )
-            yield line.replace("n=V", f"{name}={value}"), value
-        for line in elsewhere:
-            value = (password if draw.random() < 0.7 else key)(draw)
-            yield _noise(_prose(line, "", draw.choice(QUALIFIERS), value), draw), value
-    letters = string.ascii_letters + string.digits
-    for _ in range(800):
-        first, second, third = (
-            ("".join(draw.choices(of, k=size)))
-            for of, size in (
-                (letters, draw.randint(21, 25)),
-                (letters + "-_", 6),
-                (letters + "-_", draw.randint(27, 38)),
-            )
+            name = draw.choice(("_authToken", "auth_token", "password", "access_token", "_password", "token"))
+            yield draw.choice(_lines(_REGISTRIES)).replace("n=V", f"{name}={value}"), value
+        for row in _lines(_ELSEWHERE):
+            for line in row.split("|"):
+                yield said(line, "", (password if draw.random() < 0.7 else key)(draw))
+    for _ in range(500):
+        value = until(lambda: _in_parts(draw), _all)
+        yield _noise(draw.choice(_lines(_ALONE)).replace("V", value), draw), value
+    for _ in range(1_700):  # recognizable by themselves
+        value = until(
+            lambda: _random(draw),
+            lambda each: (
+                len(each) >= 24 and each[:3].isalpha() and any(e in each[2:7] for e in "_-") and _all(each)
+            ),
         )
-        value = draw.choice(
-            (
-                f"{draw.choice('MNO')}{first}.{second}.{third}",
-                f"s.{first[:24]}",
-                f"{draw.choice(string.ascii_lowercase)}_{first}{third.replace('-', 'a')}",
-                f"{draw.randint(0, 9)}{first}_{third.replace('-', 'B')}",
-            )
-        )
-        if _all(value):
-            line = draw.choice(
-                (
-                    "we moved V into the job",
-                    "X=V",
-                    "see V there",
-                    '"value": "V"',
-                    "https://example.com/a?x=V&b=1",
-                    'run("V")',
-                    "login('V')",
-                    "t: V",
-                )
-            )
-            yield _noise(line.replace("V", value), draw), value
-    for _ in range(2_600):  # recognizable by themselves
-        value = _random(draw)
-        while not (
-            len(value) >= 24 and value[:3].isalpha() and any(e in value[2:7] for e in "_-") and _all(value)
-        ):
-            value = _random(draw)
-        line = draw.choice(
-            (
-                "we moved V into the job",
-                "X=V",
-                "see V there",
-                '"value": "V"',
-                "- V",
-                "https://example.com/a?x=V&b=1",
-                "run V now",
-            )
-        )
-        yield line.replace("V", value), value
-        value = _random(draw)
-        while not (len(value) >= 20 and value.isalnum() and _all(value)):
-            value = _random(draw)
+        yield draw.choice(_lines(_ALONE)).replace("V", value), value
+        value = until(lambda: _random(draw), lambda each: len(each) >= 20 and each.isalnum() and _all(each))
         name = "_".join(draw.choices(QUALIFIERS + neutral, k=2)).upper()
         yield _noise(f"{name}={value}", draw), value
+
+
+def _in_parts(draw: random.Random) -> str:
+    """A key of parts, as of bots and vaults."""
+    letters = string.ascii_letters + string.digits
+    first, second, third = (
+        "".join(draw.choices(of, k=size))
+        for of, size in (
+            (letters, draw.randint(21, 25)),
+            (letters + "-_", 6),
+            (letters + "-_", draw.randint(27, 38)),
+        )
+    )
+    return draw.choice(
+        (
+            f"{draw.choice('MNO')}{first}.{second}.{third}",
+            f"s.{first[:24]}",
+            f"{draw.choice(string.ascii_lowercase)}_{first}{third.replace('-', 'a')}",
+            f"{draw.randint(0, 9)}{first}_{third.replace('-', 'B')}",
+        )
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return [each for each in text.split("\n") if each]
 
 
 def _all(value: str) -> bool:
@@ -596,14 +575,34 @@ def _noise(text: str, draw: random.Random) -> str:
     return f"    {text}"
 
 
-def _other_value(draw: random.Random) -> str:
+_BY_CHANCE = frozenset(
+    """
+    id ids uid uuid guid kid arn hash digest sha sha1 sha256 sha512 md5 checksum shasum crc crc32 blake3 merkle fingerprint
+    thumbprint integrity resolved commit revision rev etag ref nonce iv tag cursor continuation public pub pubkey publishable
+    publickey site sitekey cert certificate measurement serial barcode isbn iban signature signatures sign tree blob object
+    payload body content base64 data embedding vector ciphertext thumbnail image icon avatar trace span request
+    response session run thread task job build node transaction tx block snapshot instance page
+    """.split()
+)
+"""In names of values that a program makes by chance."""
+
+
+def _value_of(draw: random.Random, name: str, neutral: list[str], values: list[str]) -> str:
+    """A value for a name that is no secret's."""
+    return _other_value(draw, values) if _BY_CHANCE & set(names.words(name)) else _said(draw, neutral, values)
+
+
+def _other_value(draw: random.Random, values: list[str]) -> str:
     way = draw.random()
     if way < 0.2:
         return _digits(draw, draw.choice((7, 8, 10, 12, 16, 24, 32, 40, 40, 64, 64, 128)))
     if way < 0.35:
         return _uuid(draw)
     if way < 0.45:
-        return draw.choice(_IDS) + draw.choice("_-") + _random(draw)[:24]
+        tag = draw.choice(_IDS) if draw.random() < 0.6 else _digits(draw, 2, string.ascii_lowercase)
+        return tag + draw.choice("_-") + _random(draw)[: draw.choice((10, 14, 16, 24))]
+    if way < 0.5:
+        return _digits(draw, draw.choice((12, 16, 20, 20, 28)), _BASE64[:62])  # as databases make ids
     if way < 0.6:
         return _random(draw)
     if way < 0.65:
@@ -612,14 +611,14 @@ def _other_value(draw: random.Random) -> str:
         return "sha256:" + _digits(draw, 64)
     if way < 0.8:
         return str(draw.randint(1, 10 ** draw.randint(1, 12)))
-    return draw.choice(_INNOCENT_VALUES)
+    return draw.choice(values)
 
 
-def _said(draw: random.Random, neutral: list[str]) -> str:
+def _said(draw: random.Random, neutral: list[str], values: list[str]) -> str:
     """What is no secret although a name says so: a word, a name, code, a placeholder."""
     way = draw.random()
-    if way < 0.5:
-        return draw.choice(_INNOCENT_VALUES)
+    if way < 0.6:
+        return draw.choice(_INNOCENT_VALUES if way < 0.25 else values)
     parts = draw.choices(neutral, k=draw.choice((1, 2, 2, 3)))
     return draw.choice(
         (
@@ -631,10 +630,10 @@ def _said(draw: random.Random, neutral: list[str]) -> str:
     )  # fmt: skip
 
 
-def _code(draw: random.Random, neutral: list[str]) -> str:
+def _code(draw: random.Random, neutral: list[str], values: list[str]) -> str:
     """What not even a password is."""
     while True:
-        value = _said(draw, neutral)
+        value = _said(draw, neutral, values)
         if any(each in value for each in "/.([{<$:_=*") or value in (
             "required",
             "optional",
@@ -825,6 +824,23 @@ the key is `t2`
 key is "x3Id" in t2
 n: "#/definitions/T2"
 {"n": {"type": "string", "minLength": 8}}
+`n` varchar(60) CHARACTER SET utf8 COLLATE utf8_bin NOT NULL
+n VARCHAR(255) NOT NULL DEFAULT 't2'
+n: z.string().min(8).max(64),
+<input type="n" name="n" className="border-gray-300 px-3 py-2 t2-700" />
+<li key={t2} className="text-sm x3-500 hover:bg-gray-50">
+n: "rounded-md bg-blue-600 text-white t2-4",
+t2 n x3@20
+add the n to T242 and X33 first
+n from T242 or for X32
+thread T2-2 (_n_t2_x3)
+[{x3:12, t2:13, n:14}]
+npm n t2@1.2
+sudo passwd t2
+t2_passwd -c /etc/t2/passwd x3
+n (t2:12) or n[t2-1]
+n|t2-1
+'n' | 'x3_t2'
 {"n": {"description": "the n of t2"}}
 n manager t2 v1.2
 passwordless authentication methods
@@ -836,90 +852,74 @@ https://www.youtube.com/watch?v=Y11
 """
 
 
-def innocent(draw: random.Random, neutral: list[str]) -> Iterator[str]:
-    """Texts without a secret."""
-    lines = [each for each in _LINES.split("\n") if each]
-    prose = [each for each in _PROSE.split("\n") if each]
-    sentences = [each for each in _SENTENCES.split("\n") if each]
+def innocent(draw: random.Random, neutral: list[str], values: list[str]) -> Iterator[str]:
+    """Texts without a secret; ``values`` are some of real lines."""
     others = tuple(OTHER_NAMES)
     ascii_names = tuple(each for each in (*PASSWORDS, *KEYS) if each.isascii())
-    for _ in range(24):
-        for line in lines:
-            yield _noise(_fill(line, _named(draw, neutral, others), _other_value(draw), draw), draw)
-            name = f"{_named(draw, neutral, ascii_names)}_{draw.choice(OTHERS)}"
-            yield _noise(_fill(line, name, _other_value(draw), draw), draw)
-            value = _other_value(draw)
-            is_tagged = (
-                len(value) >= 26
-                and _all(value)
-                and any(e in value[2:7] for e in "_-")
-                and value[:2].isalpha()
-            )
-            if not is_tagged and not (_all(value) and len(value) >= 16 and "N" in line and "=" in line):
-                yield _noise(_fill(line, "_".join(draw.choices(neutral, k=2)), value, draw), draw)
-            yield _noise(_fill(line, _named(draw, neutral, tuple(KEYS)), _said(draw, neutral), draw), draw)
-            yield _noise(_fill(line, _named(draw, neutral, PASSWORDS), _code(draw, neutral), draw), draw)
-        for line in prose:
+
+    def put(line: str, name: str, value: str) -> str:
+        return _noise(_fill(line, name, value, draw), draw)
+
+    for _ in range(_ROUNDS):
+        for line in _lines(_LINES):
+            for name in (
+                named(draw, neutral, others),
+                f"{named(draw, neutral, ascii_names)}_{draw.choice(OTHERS)}",
+            ):
+                yield put(line, name, _value_of(draw, name, neutral, values))
+            value = _other_value(draw, values)
+            is_tagged = len(value) >= 26 and any(e in value[2:7] for e in "_-") and value[:2].isalpha()
+            if not (_all(value) and (is_tagged or (len(value) >= 16 and "N" in line and "=" in line))):
+                yield put(line, "_".join(draw.choices(neutral, k=2)), value)
+            yield put(line, named(draw, neutral, tuple(KEYS)), _said(draw, neutral, values))
+            yield put(line, named(draw, neutral, PASSWORDS), _code(draw, neutral, values))
+        for line in _lines(_PROSE):
+            other = " ".join(named(draw, neutral, others).replace("_", " ").split())
+            field = f"{draw.choice(_ENGLISH.split())} {draw.choice(OTHERS)}"
             for name, value in (
-                (" ".join(_named(draw, neutral, others).replace("_", " ").split()), _other_value(draw)),
-                (f"{draw.choice(_ENGLISH.split())} {draw.choice(OTHERS)}", _other_value(draw)),
-                (" ".join(draw.choices(neutral, k=draw.choice((1, 2)))), _other_value(draw)),
-                (
-                    draw.choice(("token", "secret", "key", "credential", "api key", "auth token")),
-                    _said(draw, neutral),
-                ),
-                (draw.choice(_ENGLISH.split()), _code(draw, neutral)),
+                (other, _value_of(draw, other, neutral, values)),
+                (field, _value_of(draw, field, neutral, values)),
+                (" ".join(draw.choices(neutral, k=draw.choice((1, 2)))), _other_value(draw, values)),
+                (draw.choice(_NOT_CHOSEN), _said(draw, neutral, values)),
+                (draw.choice(_ENGLISH.split()), _code(draw, neutral, values)),
             ):
                 yield _noise(_prose(line, name, draw.choice(QUALIFIERS), value), draw)
-        for _ in range(4):
-            for line in sentences:
-                name = draw.choice((*_ENGLISH.split(), *ascii_names))
-                text = " ".join(
-                    each.replace("n", name, 1) if each.strip("\"',:.()[]=?{}") == "n" else each
-                    for each in line.split(" ")
-                )
-                word = draw.choice(neutral)
-                text = text.replace("t2", word + draw.choice(("2", "", "", "_v1", "Handler", "-x"))).replace(
-                    "t42", f"{word}{draw.randint(1, 99)}"
-                )
-                text = re.sub(
-                    r"(?<![A-Za-z])H(?![A-Za-z])",
-                    lambda _: _digits(draw, draw.choice((40, 64, 32, 12))),
-                    text,
-                )
-                text = re.sub(r"(?<![A-Za-z])U(?![A-Za-z0-9])", lambda _: _uuid(draw), text)
-                for mark, size in (
-                    ("B64", 64),
-                    ("B43", 43),
-                    ("B86", 86),
-                    ("B22", 22),
-                    ("B27", 27),
-                    ("B38", 38),
-                ):
-                    while mark in text:
-                        text = text.replace(mark, "".join(draw.choices(_BASE64, k=size)), 1)
-                for mark, letters, size in (
-                    ("U12", string.ascii_uppercase + string.digits, 12),
-                    ("Y11", _BASE64[:62], 11),
-                    ("D1", "0123456789abcdef", 10),
-                ):
-                    text = text.replace(mark, "".join(draw.choices(letters, k=size)))
-                if re.search(r"(?<![A-Za-z])D(?![A-Za-z])", text):
-                    text = re.sub(
-                        r"(?<![A-Za-z])D(?![A-Za-z])", _digits(draw, draw.choice((7, 7, 8, 10))), text
-                    )
-                if re.search(r"(?<![A-Z])B(?![A-Za-z])", text):
-                    text = re.sub(
-                        r"(?<![A-Z])B(?![A-Za-z])",
-                        "".join(draw.choices(_BASE64, k=draw.choice((40, 100, 200, 400, 900)))),
-                        text,
-                    )
-                text = (
-                    text.replace("\\n", "\n")
-                    .replace("x3", f"{draw.choice(neutral)}{draw.choice(('3', '_id', '', 'Path'))}")
-                    .replace("T2", word.capitalize())
-                    .replace("X3", draw.choice(neutral).capitalize())
-                )
-                yield text.replace(
-                    "01R", "01" + "".join(draw.choices(string.ascii_letters + string.digits, k=22))
-                )
+        for _ in range(6):
+            for line in _lines(_SENTENCES):
+                yield _sentence(draw, line, draw.choice((*_ENGLISH.split(), *ascii_names)), neutral)
+
+
+_NOT_CHOSEN = ("token", "secret", "key", "credential", "api key", "auth token")
+_MADE = re.compile(
+    r"B(?P<size>64|43|86|22|27|38)|U12|Y11|D1|01R|t42|[tTxX][23]|(?<![A-Za-z])[HUD](?![A-Za-z0-9])|(?<![A-Z])B(?![A-Za-z])"
+)
+
+
+def _sentence(draw: random.Random, line: str, name: str, neutral: list[str]) -> str:
+    """A line with a name for ``n`` and something made up for each mark."""
+    word, other = draw.choice(neutral), draw.choice(neutral)
+    letters = string.ascii_letters + string.digits
+    made: dict[str, Callable[[], str]] = {
+        "H": lambda: _digits(draw, draw.choice((40, 64, 32, 12))),
+        "U": lambda: _uuid(draw),
+        "D": lambda: _digits(draw, draw.choice((7, 7, 8, 10))),
+        "B": lambda: _digits(draw, draw.choice((40, 100, 200, 400, 900)), _BASE64),
+        "U12": lambda: _digits(draw, 12, string.ascii_uppercase + string.digits),
+        "Y11": lambda: _digits(draw, 11, letters),
+        "D1": lambda: _digits(draw, 10),
+        "01R": lambda: "01" + _digits(draw, 22, letters),
+        "t42": lambda: f"{word}{draw.randint(1, 99)}",
+        "t2": lambda: word + draw.choice(("2", "", "", "_v1", "Handler", "-x")),
+        "x3": lambda: other + draw.choice(("3", "_id", "", "Path")),
+        "T2": word.capitalize,
+        "X3": other.capitalize,
+    }
+    text = " ".join(
+        each.replace("n", name, 1) if each.strip("\"',:.()[]=?{}") == "n" else each
+        for each in line.split(" ")
+    )
+
+    def one(mark: re.Match[str]) -> str:
+        return _digits(draw, int(mark["size"]), _BASE64) if mark["size"] else made.get(mark[0], mark.group)()
+
+    return _MADE.sub(one, text).replace("\\n", "\n")

@@ -31,8 +31,8 @@ KEYS = tuple(
     word.replace("+", " ")
     for word in """
     secret+key+base secret_key_base key key key key key key key key token token token token secret
-    secret secret secret credential credentials cred creds auth authkey apikey apikey pat dsn sig salt
-    pepper seed hmac jwt bearer cookie sas signing crypt encrypt encryption authtoken accesstoken
+    secret secret secret credential credentials cred creds auth authkey apikey apikey pat dsn sig salt keyfile
+    pepper seed hmac jwt bearer cookie sas signing crypt authtoken accesstoken
     secretkey privatekey accesskey masterkey signkey cryptkey apitoken appkey clientsecret sharedsecret
     appsecret hashsalt authsalt webhook_secret license licence tokens keys secrets apikeys activation
     enrollment+code registration+code unlock+code recovery+code backup+codes otp totp mnemonic sid
@@ -104,10 +104,10 @@ OTHER_NAMES = """
     commit_hash git_sha revision rev etag trace_id span_id request_id correlation_id session_id
     sessionId message_id msg_id parentUuid leafUuid tool_use_id toolUseID thread_id run_id job_id
     task_id build_id event_id node_id object_id websocket_key sec_websocket_key measurement_id
-    player_tag serial user_id account_id tenant_id client_id clientId customer_id order_id
+    player_tag pwd serial user_id account_id tenant_id client_id clientId customer_id order_id
     transaction_id tx_hash block_hash integrity shasum resolved nonce cursor next_cursor page_token
     nextPageToken continuation public_key publicKey pubkey publishable_key site_key sitekey key_id keyid
-    kid key_name keyname key_path keyfile key_file token_count total_tokens input_tokens output_tokens
+    kid key_name keyname key_path key_file token_count total_tokens input_tokens output_tokens
     max_tokens cached_tokens prompt_tokens token_type tokenizer password_hash passwordHash
     hashed_password password_digest password_file secret_name secretName secret_arn secret_id
     secretKeyRef secretRef token_url tokenUrl auth_url auth_type authMethod auth_provider cookie_name
@@ -160,7 +160,9 @@ HARD = """
     psych clavicle claves clavier enclave conclave autoclave parolee paroled chiavetta cleanup clear cle
     clever saltation avaint klucznik slept shift shiftr cifre sifter sender senhor lucky parser parse
     parsed params parameter paragraph apiary rapid capital creditor credits accredited incredible credit
-    sacred discredit described
+    sacred discredit described encrypt encrypts encrypted encryption decryption chiffrement verschlüsselung cifrado
+    crittografia шифрование 암호화 복호화 暗号化 加密 password_protected passwordless
+    appelé appelle appeler modèle secondary sections sector secure
     """.split()
 
 
@@ -192,7 +194,10 @@ def names(draw: random.Random, neutral: list[str]) -> Iterator[tuple[str, int]]:
 
     def before() -> list[str]:
         pool = (QUALIFIERS, neutral)[draw.random() < 0.45]
-        return draw.choices(pool, k=draw.choice((0, 0, 1, 1, 1, 2, 2, 3)))
+        found = draw.choices(pool, k=draw.choice((0, 0, 1, 1, 1, 2, 2, 3)))
+        if found and draw.random() < 0.2:  # as the names of companies are made: namecheap, mailchimp
+            found[-1] = draw.choice((draw.choice(neutral), draw.choice(OTHERS))) + draw.choice(neutral)
+        return found
 
     cores = [each for each in (*PASSWORDS, *KEYS) if each.isascii()]
     for _ in range(14):

@@ -1,0 +1,59 @@
+"""What stands next to the names of secrets in real text and is none; secrets taken for something else."""
+
+from __future__ import annotations
+
+from engine.redaction.detect import redacted
+from tests.cases import each_case
+
+
+@each_case(
+    "text",
+    [
+        # Names that are short or end like those of secrets.
+        "set pwd to osc9, which the shell reads",
+        "[{number: 1, servoPin:12, limitOpenPin:13, weightSensorPin:17}]",
+        "here is the verifier on w2auth for the demo",
+        "when drawing sid=767018 hcr_id=79215",
+        # Algorithms, encodings, versions and types.
+        "`password` varchar(80) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,",
+        "Encrypt with HMAC, AES, RSA, Ed25519 and a key",
+        "type Result_7 = variant { Ok : Wallet; Err : Error }; key",
+        "// Trader1 should sign with 2 keys, Trader2 with 1",
+        # Code: references, classes of a page, keys to press, objects, threads.
+        "We'll pass the credentials to `read_stream_with_codec` as well",
+        "{% if not force_pin %}col-fixed{% endif %}",
+        '<MapPin className="h-4 w-4" />',
+        '{ "key": "ctrl+alt+3", "command": "editor.fold" }',
+        "ActivityRecord{3b2c1d token=android.view.Window@3f2a1bc task=7}",
+        "Exception in thread Thread-2 (_pin_memory_loop)",
+        # Prompts that nobody has answered, and names without a value.
+        "Enter password:\nRepeat it to confirm",
+        "SMTP_PASS=\nSMTP_FROM=\nSMTP_PORT=587",
+        "STAGE_API_KEY:\n2026-03-04T05:06:07.1239999Z ##[endgroup]",
+        # What everybody may see.
+        "/quote?amount=2&baseToken=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984&side=buy",
+        '"keyid":"ab12","key":"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE2Pmc4aNBBGGyYILjJlRP6dK4Zim7j7VQq"',
+    ],
+)
+def test_what_is_no_secret_in_real_text_is_kept(text: str) -> None:
+    assert redacted(text) == text
+
+
+@each_case(
+    ("before", "value", "after"),
+    [
+        ("Here is the API key: ", "03e1373bfbd223449b1ebdb9e8be7c0b", ""),
+        ("app.secret_key = b'", "Zq3m7!SkoTfu8BUw", "'"),
+        ('MAIL_PASSWORD="', "jwoj galh rqti afhj", '"'),
+        ("ROBOT_PASSWORD=", "baSzTPnG=bt+", ""),
+        ("MONGO_KEYFILE=", "lA1jbhQCvb2Ha3SgvVVFl6fHTMwoXbIfLgjOAg/ud+vS/1fzqBn5q/m9g4m", ""),
+        ("| billing transaction key | ", "z1hnpr9hb6CUL2Fs", " |"),
+        (
+            "I put the signing key into the vault, it is `",
+            "7dd84689358ccc9fcec9f78c7f4ab89c6882c6f4",
+            "` for now",
+        ),
+    ],
+)
+def test_a_secret_that_looks_like_something_else_is_found(before: str, value: str, after: str) -> None:
+    assert value not in redacted(f"{before}{value}{after}")
