@@ -45,6 +45,7 @@ class Lines:
         self._file = folder / f"{os.getpid()}.pickle"
         self._found: dict[str, tuple[float, frozenset[tuple[str, int]]]] = {}
         self._now: set[tuple[str, int]] = set()
+        self._known: dict[tuple[str, int], tuple[str, int]] = {}  # so that each is kept in memory once
         watch = _MONITORING
         watch.use_tool_id(_TOOL, "tests.slow")
         watch.register_callback(_TOOL, watch.events.PY_START, self._started)
@@ -57,7 +58,8 @@ class Lines:
         return _MONITORING.DISABLE  # each is reported once a test
 
     def _reached(self, code: CodeType, line: int) -> object:
-        self._now.add((code.co_filename, line))
+        place = code.co_filename, line
+        self._now.add(self._known.setdefault(place, place))
         return _MONITORING.DISABLE
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -99,17 +101,21 @@ def choose(found: dict[str, tuple[float, frozenset[tuple[str, int]]]]) -> list[s
     return sorted(chosen)
 
 
-def main() -> int:
-    """Measures and writes the list; returns the exit code of pytest."""
+def main(*tests: str) -> int:
+    """Measures, and writes the list unless only some tests are named; returns the exit code of pytest."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[_MEASURED] = folder
-        failed = pytest.main(["-n", "2", "--dist", "worksteal", "-p", "tests.slow"])
+        failed = pytest.main(["-n", "2", "--dist", "worksteal", "-p", "tests.slow", *tests])
         found: dict[str, tuple[float, frozenset[tuple[str, int]]]] = {}
         for file in Path(folder).iterdir():
             found |= pickle.loads(file.read_bytes())
-    LIST.write_text("".join(f"{test}\n" for test in choose(found)))
+    text = "".join(f"{test}\n" for test in choose(found))
+    if tests:
+        print(text, end="")
+    else:
+        LIST.write_text(text)
     return int(failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
