@@ -29,15 +29,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tests.tui.fake_engine import NOW, FakeEngine
+from tests.waiting import DEADLINE_S
 from tui.app import WorkbenchApp
 from tui.kit.clock import Clock
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.screens.workbench.screen import Workbench
-
-DEADLINE_S = 60.0
-"""The timeout for waits: far more than the slowest machine needs."""
-
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.01
 """The pause between two checks while waiting; it grows because each check takes processor time."""
