@@ -45,7 +45,7 @@ test: setup-dev
 	@$(MAKE) --no-print-directory --jobs=2 lint pytest
 
 # Tests of one file stay together, and with them what they share, until a worker has nothing left to do.
-# The slow ones (tests/slow.txt) take half of the time and reach no line that the others do not reach.
+# The slow ones (tests/slow.txt) take two thirds of the time and reach hardly a line that the others do not.
 pytest: setup-dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(if $(ALL),,--quick)
 
