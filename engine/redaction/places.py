@@ -276,26 +276,11 @@ def whole(text: str, start: int, end: int) -> int:
 
 
 PLACE = (
-    *(
-        "password",
-        "key",
-        "other",
-        "password by one word",
-        "key by one word",
-        "other by one word",
-        "is named after",
-    ),
-    *(
-        "strongest password",
-        "words to it",
-        "strongest key",
-        "words to that",
-        "joint",
-        "is joined",
-        "is tight",
-    ),
-    *("is quoted", "dashes", "is constant", "is said", "is borne", "leads", "is query", "follows"),
-)
+    "password", "key", "other", "password by one word", "key by one word", "other by one word",
+    "is named after", "strongest password", "words to it", "strongest key", "words to that", "joint",
+    "is joined", "is tight", "is quoted", "dashes", "is constant", "is said", "is borne", "leads",
+    "is query", "follows",
+)  # fmt: skip
 
 
 def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:

@@ -30,40 +30,11 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _NUMBERED = expression(r"[A-Za-z]+-?\d[A-Za-z\d]*|\d{1,4}[A-Za-z][A-Za-z\d]*")
 """Words with digits in them."""
 SHAPE = (
-    *(
-        "length",
-        "letters",
-        "digits",
-        "capitals",
-        "marks",
-        "separators",
-        "surprise",
-        "all surprise",
-        "runs",
-        "longest run",
-    ),
-    *(
-        "variety",
-        "words",
-        "is hexadecimal",
-        "is UUID",
-        "is number",
-        "is name",
-        "has extension",
-        "slashes",
-        "dots",
-    ),
-    *(
-        "is in groups",
-        "is chosen",
-        "is camel case",
-        "is digits",
-        "is padded",
-        "is not ASCII",
-        "is capitalized",
-    ),
-    *("is lower case", "is id", "known", "says"),
-)
+    "length", "letters", "digits", "capitals", "marks", "separators", "surprise", "all surprise", "runs",
+    "longest run", "variety", "words", "is hexadecimal", "is UUID", "is number", "is name",
+    "has extension", "slashes", "dots", "is in groups", "is chosen", "is camel case", "is digits",
+    "is padded", "is not ASCII", "is capitalized", "is lower case", "is id", "known", "says",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=8_192)
