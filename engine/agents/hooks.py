@@ -36,6 +36,7 @@ from engine.store.user_folder import cache_folder, write_own
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.engine import Engine
+    from engine.search.results import SearchResult
     from engine.transcripts.importers.drafts import ImportResult
 
 MAX_NEW_TURNS = 200
@@ -230,6 +231,7 @@ class Hooks:
         now = time.monotonic()
         search_until = now + (_BUSY_PART if behind else _SEARCH_PART) * (until - now)
         known_sections = known.sections | engine.injections.seen(call.session_id, known.since)
+        searches: dict[str, list[SearchResult]] = {}
 
         def compiled(tokens: int) -> Compiled:
             return engine.prompts.compile(
@@ -244,6 +246,7 @@ class Hooks:
                 held_from=known.line or None,
                 unsearched=unsearched,
                 until=search_until,
+                searches=searches,
             )
 
         made, text = self._fit(

@@ -82,6 +82,7 @@ class Prompts:
         unsearched: str = "",
         stated: Stated | None = None,
         until: float | None = None,
+        searches: dict[str, list[SearchResult]] | None = None,
     ) -> Compiled:
         """The prompt for a message.
 
@@ -96,6 +97,7 @@ class Prompts:
             until: When to give up searching, by the monotonic clock. What cannot be searched is left out,
                 and ``problems`` says why.
             project: The names of the project; by default that of the conversation.
+            searches: What was found for this message, by query, when it was compiled with a larger budget.
 
         Raises:
             BudgetError: The parts that are never dropped exceed the budget.
@@ -129,7 +131,10 @@ class Prompts:
         def retrieve(asked: Query) -> list[SearchResult]:
             if unsearched:
                 raise IndexFailed(unsearched)
-            return search(asked) if until is None else _in_time(lambda: search(asked), until)
+            made = {} if searches is None else searches
+            if asked.text not in made:
+                made[asked.text] = search(asked) if until is None else _in_time(lambda: search(asked), until)
+            return made[asked.text]
 
         return self._compiler().compile(
             CompileRequest(

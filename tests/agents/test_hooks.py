@@ -12,11 +12,16 @@ from typing import Any
 
 import pytest
 
+from engine.agents import hooks
 from engine.agents.hooks import Hooks
+from engine.context.compiled import Compiled
 from engine.conversations.conversations import Conversation
 from engine.engine import Engine
 from engine.events import AgentTold, ErrorReported
 from engine.knowledge.harvest.report import HarvestRequest
+from engine.pipeline.prompts import Prompts
+from engine.search.index import SearchIndex
+from engine.search.results import SearchResult
 from tests.agents.agent import INJECTED, Agent
 from tests.cases import each_case
 from tests.engine.conftest import Witness
@@ -285,6 +290,29 @@ def test_injections_fit_the_size_limit_of_the_agent(engine: Engine, agent: Agent
     injected = agent.start()  # the agent itself checks the size
     assert "潮位計" in injected and "[cut for length: " in injected
     assert "満潮" in agent.prompt("what about the spring tide?")
+
+
+def test_a_prompt_that_is_cut_to_the_limit_of_the_agent_is_searched_for_once(
+    engine: Engine, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+    search, compile_ = SearchIndex.search, Prompts.compile
+
+    def searched(index: SearchIndex, query: str, **options: Any) -> list[SearchResult]:
+        asked.append(query)
+        return search(index, query, **options)
+
+    budgets = list[int]()
+
+    def compiled(prompts: Prompts, *arguments: Any, **options: Any) -> Compiled:
+        budgets.extend([options["budget"]] * (options["part"] == "message"))
+        return compile_(prompts, *arguments, **options)
+
+    monkeypatch.setattr(SearchIndex, "search", searched)
+    monkeypatch.setattr(Prompts, "compile", compiled)
+    monkeypatch.setattr(hooks, "injected_text", lambda made, *_: "x" * (20_000 if len(budgets) == 1 else 9))
+    agent.prompt("what did we decide about the spring tide at Nordersiel?")
+    assert len(budgets) > 1 and len(asked) == 1
 
 
 def test_a_new_workspace_injects_nothing(tmp_path: Path) -> None:
