@@ -2,8 +2,9 @@
 
     python -m tests.training.secrets [--out FILE]
 
-Names, values and the lines around them are made up here by chance; what is no secret also comes from the sources
-of Python's library. Nothing of ``tests/redaction`` is used, which measures the model.
+Names, values and the lines around them are made up here by chance, or stand in the sources and documents of
+installed packages (``found_lines``); what is no secret also comes from Python's library. Nothing of
+``tests/redaction`` is used, which measures the model.
 """
 
 # ruff: noqa: E501 — as the lines it reads

@@ -34,6 +34,11 @@ LOCK_NAME = "scratch/.fit.lock"
 """Held by a process that fits."""
 _FORM = 6
 """Version of the fit; others are ignored."""
+_TYPES = {
+    **dict.fromkeys(Fitted.array_names(), "float32"),
+    **{"codes": "uint32", "offsets": "int32", "classes": "int32"},
+}
+"""The types of the elements of the arrays."""
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
@@ -65,10 +70,10 @@ class FitStore:
             if head["form"] != _FORM:
                 return None
             arrays = {each: numpy.load(stream) for each in Fitted.array_names()}
-            fitted = Fitted(names=tuple(head["names"]), **arrays)
+            fitted = Fitted(names=tuple(map(str, head["names"])), **arrays)
         except (ValueError, KeyError, TypeError, EOFError, RecursionError):
             return None
-        return fitted if fitted.vectors.shape == (dimensions, len(fitted.names) + 1) else None
+        return fitted if _is_sound(fitted, dimensions) else None
 
     @contextlib.contextmanager
     def fitting(self) -> Iterator[bool]:
@@ -106,3 +111,23 @@ class FitStore:
     def save_held_out(self, name: str, totals: NDArray[numpy.float32]) -> None:
         """Stores the log-odds of labelled messages by fits without them; errors are ignored."""
         checked.save(self._files, HELD_OUT_PATH, b"%s\n" % name.encode(), totals.tobytes())
+
+
+def _is_sound(fitted: Fitted, dimensions: int) -> bool:
+    """Whether the arrays belong together: a file that somebody made fails no message."""
+    classes, terms, weights = len(fitted.names) + 1, fitted.codes.size, fitted.weights.size
+    shapes: dict[str, tuple[int, ...]] = {
+        "codes": (terms,),
+        "idf": (terms,),
+        "offsets": (terms + 1,),
+        "taught": (classes - 1,),
+    }
+    shapes |= {"classes": (weights,), "weights": (weights,), "base": (classes,)}
+    shapes["vectors"] = (dimensions, classes)
+    if any(getattr(fitted, name).shape != shape for name, shape in shapes.items()):
+        return False
+    if any(getattr(fitted, name).dtype != kind for name, kind in _TYPES.items()):
+        return False
+    ends, of = fitted.offsets, fitted.classes
+    is_ordered = ends[0] == 0 and ends[-1] == weights and bool(numpy.all(numpy.diff(ends) >= 0))
+    return is_ordered and bool(numpy.all((of >= 0) & (of < classes)) and numpy.isfinite(fitted.base).all())

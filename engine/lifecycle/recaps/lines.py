@@ -189,8 +189,9 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
 def _short(path: str) -> str:
     """The last two parts of a path; empty if it is none."""
     bare = path.strip("`,")
-    parts = (PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)).parts
-    return "/".join(parts[-2:]).lstrip("/") if parts and " " not in path and len(path) <= 200 else ""
+    whole = PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)
+    parts = whole.parts[1:] if whole.anchor else whole.parts
+    return "/".join(parts[-2:]) if parts and " " not in path and len(path) <= 200 else ""
 
 
 # How it ended.
@@ -211,8 +212,7 @@ def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[s
     replies: list[str] = []  # latest first
     for turn in reversed(spoken):
         if turn.role == "user":
-            request = _request(turn)
-            if is_answered and _is_telling(request) and not is_order(request):
+            if is_answered and _is_telling(request := _request(turn)) and not is_order(request):
                 break
         elif turn.kind != PLAN:
             said = [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]

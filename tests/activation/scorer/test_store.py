@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import zlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -92,3 +93,23 @@ def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
         store.save("1" * 64, fitted)
     assert store.load("1" * 64, SIZE) is None
     assert store.load(NAME, SIZE) is not None
+
+
+@each_case("name", ["offsets", "classes"])
+@each_case("value", [-1, 2**31 - 1, 4])
+@each_case("place", [0, -1])
+def test_out_of_range_indexes_are_not_loaded(name: str, value: int, place: int, tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
+    changed = getattr(fitted, name).copy()
+    changed[place] = value
+    store.save(NAME, replace(fitted, **{name: changed}))
+    assert store.load(NAME, SIZE) is None
+
+
+@each_case("name", Fitted.array_names())
+def test_arrays_of_another_shape_or_type_are_not_loaded(name: str, tmp_path: Path) -> None:
+    store, _, fitted = saved_fit(tmp_path)
+    found = getattr(fitted, name)
+    for other in (found[:-1], found[None], found.astype("float64"), found.astype("U9")):
+        store.save(NAME, replace(fitted, **{name: other}))
+        assert store.load(NAME, SIZE) is None
