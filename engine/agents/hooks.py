@@ -249,9 +249,8 @@ class Hooks:
                 searches=searches,
             )
 
-        made, text = self._fit(
-            "prompt", call.contract.max_bytes - len(standing_again.encode()), budget, compiled
-        )
+        room = call.contract.max_bytes - len(standing_again.encode())
+        made, text = self._fit("prompt", room, budget, compiled, names_folder=not known_sections)
         left_out = next((each for each in made.problems if each.startswith(SEARCH_FAILED)), behind)
         run = replace(run, said=left_out)
         if not text and standing_again:
@@ -298,12 +297,19 @@ class Hooks:
         return Message(call.prompt, session_id=call.session_id, at=at), Before(session_id=call.session_id)
 
     def _fit(
-        self, moment: Moment, max_bytes: int, budget: int, compiled: Callable[[int], Compiled]
+        self,
+        moment: Moment,
+        max_bytes: int,
+        budget: int,
+        compiled: Callable[[int], Compiled],
+        *,
+        names_folder: bool = True,
     ) -> tuple[Compiled, str]:
         """The injected text within ``max_bytes``; a token of a non-Latin script has many bytes."""
+        folder = str(self._engine.workspace.root) if names_folder else ""
         for _ in range(_FIT_ATTEMPTS):
             made = compiled(budget)
-            text = injected_text(made, moment, str(self._engine.workspace.root))
+            text = injected_text(made, moment, folder)
             size = len(text.encode("utf-8"))
             if size <= max_bytes:
                 break

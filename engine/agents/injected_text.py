@@ -18,18 +18,21 @@ _HEADS: dict[Moment, str] = {
 }
 """Said once at length: what is repeated with every message costs more than it tells. Paths are relative to
 the folder named, which the agent rarely works in."""
+_SHORT_HEAD = "From memory:"
+"""When the folder's name is in the agent's context already."""
 _MAX_NAMED = 4
 
 
 def injected_text(compiled: Compiled, moment: Moment, folder: str) -> str:
     """The text to inject; empty if nothing is relevant. It goes to a service, so secrets are redacted.
 
-    ``folder`` is the workspace's.
+    ``folder`` is the workspace's; empty if the agent was told its name before.
     """
     if not compiled.sections:
         return ""
     text = visible(redacted(f"{compiled.text.rstrip()}{_cut_note(compiled)}"))
-    return f"{INJECTED[0]}{_HEADS[moment].format(visible(folder))}\n\n{text}{INJECTED[1]}"
+    head = _HEADS[moment].format(visible(folder)) if folder else _SHORT_HEAD
+    return f"{INJECTED[0]}{head}\n\n{text}{INJECTED[1]}"
 
 
 def _cut_note(compiled: Compiled) -> str:

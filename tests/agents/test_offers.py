@@ -65,15 +65,28 @@ def learned(engine: Engine) -> tuple[str, ...]:
 def test_an_offer_is_one_short_line_with_title_situation_and_how_to_open_it(
     engine: Engine, agent: Agent
 ) -> None:
-    agent.start()
+    folder = str(engine.workspace.root)
+    assert folder in agent.start(), "the path of an offer is relative to that"
     injected = agent.prompt(ASKED)
-    assert f"From memory in {engine.workspace.root}:" in injected, "its path is relative to that"
+    assert folder not in injected, "it is named once"
     offer = (
         "A playbook may apply: Harbour tour (Visitors want to see the harbour.). "
         f'If so, read {PATH} or call playbook("harbour-tour")'
     )
     assert offer in injected.splitlines() and "helmets" not in injected
     assert tokens.count(offer) <= 60
+
+
+def test_the_folder_is_named_by_the_first_message_if_the_session_was_told_nothing_at_its_start(
+    engine: Engine, agent: Agent
+) -> None:
+    engine.configuration.change("hooks.session_tokens", "0")
+    folder = str(engine.workspace.root)
+    assert not agent.start()
+    assert f"From memory in {folder}:" in agent.prompt(ASKED)
+    engine.library.force("harbour-tour", True)
+    second = agent.prompt(AGAIN)
+    assert "Hand out helmets" in second and folder not in second
 
 
 def test_an_offer_is_made_once_in_a_session_and_the_playbook_is_given_in_full_once_it_fires(
