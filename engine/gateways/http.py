@@ -1,15 +1,18 @@
-"""The HTTP gateway for programs on this machine; ``routes`` lists the endpoints.
+"""The HTTP gateway: the API, whose endpoints ``routes`` lists, and MCP.
 
-It is reachable from this machine only, with a token (robustness H1).
+It listens on this machine only, for holders of a token (robustness H1). Other machines reach it through a
+proxy on this one that terminates TLS.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import socket
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -29,8 +32,9 @@ from engine.errors import (
     TranscriptError,
     WriteFailed,
 )
-from engine.gateways.guard import Guard, Refusal, error_response
+from engine.gateways.guard import MCP, Guard, Refusal, error_response, not_permitted, person_of
 from engine.gateways.openapi import openapi_document
+from engine.gateways.people import OWNER, AccessLog, People, Person
 from engine.gateways.plain import plain
 from engine.gateways.routes import ENDPOINTS, Api, ApiRequest, Endpoint
 from engine.gateways.webhooks import is_signed, secret_of
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from engine.engine import Engine
+    from engine.gateways.memory import Sessions
 
 HOST = "127.0.0.1"
 PORT = 8765
@@ -51,18 +56,30 @@ _STATUS: tuple[tuple[type[AutopoiesisError], int], ...] = (
 )  # fmt: skip
 
 
-def application(engine: Engine, *, token: str, port: int) -> Starlette:
-    """The API as an ASGI application; ``port`` is part of the allowed ``Host`` headers.
+def application(
+    engine: Engine, *, token: str, port: int, public: str = "", sessions: Sessions | None = None
+) -> Starlette:
+    """The gateway as an ASGI application.
 
     Close its ``state.events`` before it shuts down.
+
+    Args:
+        token: The owner's.
+        port: Part of the allowed ``Host`` headers.
+        public, sessions: As for ``HookServer``.
     """
+    from engine.gateways.mcp import McpApp  # noqa: PLC0415 — takes most of a second
+
     api = Api(engine)
+    mcp = McpApp(engine, sessions)
+    people, log = People(engine.workspace.root), AccessLog(engine.files, engine.clock)
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         unsubscribe = engine.subscribe(api.events)
         try:
-            yield
+            async with mcp.running():
+                yield
         finally:
             unsubscribe()
 
@@ -71,19 +88,36 @@ def application(engine: Engine, *, token: str, port: int) -> Starlette:
         return openapi_document(endpoints)
 
     async def respond(endpoint: Endpoint, request: Request) -> Response:
+        person = person_of(request)
+        if not person.can(endpoint.needs):
+            raise not_permitted(person, endpoint.needs)
         sent = _validated(endpoint, request, await request.body())
         name = next(iter(request.path_params.values()), "")
         found = await endpoint.call(api, ApiRequest(name, sent, request))
         return found if isinstance(found, Response) else _answer(plain(found), endpoint.status)
 
-    endpoints = (*ENDPOINTS, Endpoint("GET", "/openapi.json", openapi, "application/json"))
+    endpoints = (*ENDPOINTS, Endpoint("GET", "/openapi.json", openapi, "application/json", needs="capture"))
 
     def signed(body: bytes, signature: str) -> bool:
         return is_signed(secret_of(engine.config.events.github_secret), body, signature)
 
+    def identify(sent: str) -> Person | None:
+        return OWNER if hmac.compare_digest(sent.encode(), token.encode()) else people.of_token(sent)
+
+    hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    origins = {f"http://{name}" for name in hosts}
+    if public:
+        hosts.add(urlsplit(public).netloc)
+        origins.add(public)
+    guard = Middleware(
+        Guard, identify=identify, record=log.append, hosts=hosts, origins=origins, is_signed=signed
+    )
     app = Starlette(
-        routes=[Route(each.path, partial(respond, each), methods=[each.method]) for each in endpoints],
-        middleware=[Middleware(Guard, token=token, hosts=allowed_hosts(port), is_signed=signed)],
+        routes=[
+            *(Route(each.path, partial(respond, each), methods=[each.method]) for each in endpoints),
+            Route(MCP, mcp, methods=["POST"]),
+        ],
+        middleware=[guard],
         exception_handlers={
             HTTPException: http_error, AutopoiesisError: _failed, Refusal: _refused, Exception: _failed,
         },
@@ -93,9 +127,23 @@ def application(engine: Engine, *, token: str, port: int) -> Starlette:
     return app
 
 
-def allowed_hosts(port: int) -> set[str]:
-    """The ``Host`` headers under which a server on this machine may be reached."""
-    return {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+def public_origin(url: str) -> str:
+    """An address as an origin: ``https://memory.example.org``, with a port unless it is 443.
+
+    Raises:
+        GatewayFailed: It is not the address of a server with TLS.
+    """
+    try:
+        found = urlsplit(url.strip().lower())
+        port = f":{found.port}" if found.port not in (None, 443) else ""
+    except ValueError:
+        found, port = urlsplit(""), ""
+    if found.scheme != "https" or not found.hostname or found.username or found.path not in ("", "/"):
+        raise GatewayFailed(
+            "not the address of a server with TLS", where=url, hint="such as https://memory.example.org"
+        )
+    name = f"[{found.hostname}]" if ":" in found.hostname else found.hostname
+    return f"https://{name}{port}"
 
 
 def _validated(endpoint: Endpoint, request: Request, body: bytes) -> Any:
@@ -140,14 +188,27 @@ class HookServer:
     """Serves the API until it is stopped.
 
     Args:
+        token: The owner's.
         host: A loopback address or name.
         port: 0 for any free port.
+        public: The address under which a proxy on this machine makes the server reachable for others, as
+            ``public_origin`` returns it; empty if there is none.
+        sessions: The sessions of the owner's agents, if they are known.
 
     Raises:
         GatewayFailed: The port is in use, or the host is not this machine.
     """
 
-    def __init__(self, engine: Engine, token: str, *, host: str = HOST, port: int = PORT) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        token: str,
+        *,
+        host: str = HOST,
+        port: int = PORT,
+        public: str = "",
+        sessions: Sessions | None = None,
+    ) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
         from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
@@ -166,7 +227,7 @@ class HookServer:
         self._socket = _listen(host, port)
         self._host = "[::1]" if host == "::1" else HOST
         self.port: int = self._socket.getsockname()[1]
-        app = application(engine, token=token, port=self.port)
+        app = application(engine, token=token, port=self.port, public=public, sessions=sessions)
         self._server: uvicorn.Server = Server(
             uvicorn.Config(
                 app,

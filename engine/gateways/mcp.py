@@ -1,4 +1,4 @@
-"""The memory as an MCP server, over standard input and output or over HTTP behind the guard.
+"""The memory as an MCP server, over standard input and output or over the HTTP gateway.
 
 HTTP is stateless: each request is a POST with a JSON response, without sessions or streams that would keep
 connections open.
@@ -6,33 +6,43 @@ connections open.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.requests import Request
 
 from engine import __version__
 from engine.errors import AutopoiesisError
 from engine.gateways.answers import Answer, ProposedPlaybook, Remembered
-from engine.gateways.guard import Guard
-from engine.gateways.http import HookServer, allowed_hosts, http_error
-from engine.gateways.memory import Examples, Memory, Sessions, Statement, StatementKind, Steps, Title, When
+from engine.gateways.guard import not_permitted, person_of
+from engine.gateways.memory import (
+    Examples,
+    Hides,
+    Memory,
+    Sessions,
+    Statement,
+    StatementKind,
+    Steps,
+    Title,
+    When,
+    hidden_from_others,
+    hidden_from_readers,
+)
+from engine.gateways.people import OWNER
 from engine.redaction.detect import redacted, without_secrets
 
 if TYPE_CHECKING:
-    from engine.engine import Engine
+    from starlette.types import Receive, Scope, Send
 
-PORT = 8766
-PATH = "/mcp"
+    from engine.engine import Engine
 
 _INSTRUCTIONS = (
     "The user's long-term memory. Before a task, call recall with a description of the task, and follow"
@@ -57,19 +67,24 @@ _TITLES = {
 }
 
 _WRITING = ("remember", "propose_playbook", "forget_rule")
+_OWNERS_ONLY = ("forget_rule", "compile", "status")
 
 
-def server_of(engine: Engine, sessions: Sessions | None = None, folder: str = "") -> MCPServer[Any]:
-    """The MCP server, without a transport; arguments as for ``Memory``."""
-    memory = Memory(engine, sessions, folder)
+def server_of(
+    engine: Engine, sessions: Sessions | None = None, folder: str = "", hides: Hides | None = None
+) -> MCPServer[Any]:
+    """The MCP server, without a transport; arguments as for ``Memory``. With ``hides``, for people other
+    than the owner.
+    """
+    memory = Memory(engine, sessions, folder, hides)
 
     def remember(text: Statement, context: Context, kind: StatementKind = "fact") -> Remembered:
-        return memory.remember(text, kind, agent=_caller(context))
+        return memory.remember(text, kind, agent=_proposer(context))
 
     def propose_playbook(
         title: Title, when: When, instructions: Steps, examples: Examples, context: Context
     ) -> ProposedPlaybook:
-        return memory.propose_playbook(title, when, instructions, examples, agent=_caller(context))
+        return memory.propose_playbook(title, when, instructions, examples, agent=_proposer(context))
 
     by_caller = {"remember": remember, "propose_playbook": propose_playbook}
 
@@ -82,6 +97,8 @@ def server_of(engine: Engine, sessions: Sessions | None = None, folder: str = ""
         subscriptions=False,
     )
     for name, title in _TITLES.items():
+        if hides is not None and name in _OWNERS_ONLY:
+            continue
         method = getattr(memory, name)
         server.add_tool(
             _tool(by_caller.get(name, method)),
@@ -97,9 +114,19 @@ def server_of(engine: Engine, sessions: Sessions | None = None, folder: str = ""
     return server
 
 
-def _caller(context: Context) -> str:
+def _proposer(context: Context) -> str:
+    """The agent that proposes something, and whose it is if not the owner's.
+
+    Raises:
+        Refusal: They may not.
+    """
     client = context.session.client_params
-    return client.client_info.name if client else "agent"
+    agent = client.client_info.name if client else "agent"
+    request = context.request_context.request
+    person = person_of(request) if isinstance(request, Request) else OWNER
+    if not person.can("propose"):
+        raise ToolError(not_permitted(person, "propose").what)
+    return agent if person.is_owner else f"{person.name} {agent}"
 
 
 def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:
@@ -121,22 +148,35 @@ def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:
     return tool
 
 
-class McpHttpServer(HookServer):
-    """Serves the memory over HTTP until it is stopped; see ``HookServer``."""
+class McpApp:
+    """MCP over HTTP as an ASGI application behind the guard: for the owner's agents, and for others'."""
 
-    def __init__(
-        self, engine: Engine, token: str, *, port: int = PORT, sessions: Sessions | None = None
-    ) -> None:
-        super().__init__(engine, token, port=port)
-        self._server.config.app = _application(server_of(engine, sessions), token, self.port)
+    def __init__(self, engine: Engine, sessions: Sessions | None) -> None:
+        self._managers = {
+            hides: _manager(server_of(engine, sessions if hides is None else None, "", hides))
+            for hides in (None, hidden_from_others, hidden_from_readers)
+        }
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Accept requests for the length of the context."""
+        async with contextlib.AsyncExitStack() as stack:
+            for manager in self._managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        person = person_of(Request(scope))
+        if not person.can("read"):
+            raise not_permitted(person, "read")
+        hides = hidden_from_others if person.can("conversations") else hidden_from_readers
+        manager = self._managers[None if person.is_owner else hides]
+        await StreamableHTTPASGIApp(manager)(scope, receive, send)
 
 
-def _application(server: MCPServer[Any], token: str, port: int) -> Starlette:
-    server.streamable_http_app(json_response=True, stateless_http=True)  # creates the session manager
-    manager = server.session_manager
-    return Starlette(
-        routes=[Route(PATH, StreamableHTTPASGIApp(manager), methods=["POST"])],
-        middleware=[Middleware(Guard, token=token, hosts=allowed_hosts(port))],
-        exception_handlers={HTTPException: http_error},
-        lifespan=lambda _app: manager.run(),
-    )
+def _manager(server: MCPServer[Any]) -> StreamableHTTPSessionManager:
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the guard checks
+    # This creates the manager.
+    server.streamable_http_app(json_response=True, stateless_http=True, transport_security=unchecked)
+    return server.session_manager

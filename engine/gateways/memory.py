@@ -1,14 +1,15 @@
 """The tools that agents use to query the memory (spec 2.9).
 
-The caller is the user's own agent: started by one of their programs over standard input, or holding a token
-over HTTP that only they can read. It could open the files itself, so it sees what a prompt of the main
+The caller is usually the user's own agent: started by one of their programs over standard input, or holding a
+token over HTTP that only they can read. It could open the files itself, so it sees what a prompt of the main
 session holds, including MEMORY.md. Two things are still withheld, because answers are passed on to a service
-without review: private folders and possible secrets. Calls cost nothing: the gate is not asked.
+without review: private folders and possible secrets. From other people's agents more is hidden. Calls cost
+nothing: the gate is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -39,6 +40,7 @@ from engine.redaction.detect import masked, redact
 from engine.rules.rulebook import most_told
 from engine.rules.stated import Stated, agent_files_in
 from engine.search.results import Category as Kind
+from engine.search.sources import all_sources
 from engine.store.commit_message import commit_message
 from engine.store.documents import parse
 from engine.store.paths import category_of, is_private, is_shared, shown, slugify
@@ -54,6 +56,8 @@ MAX_PENDING = 100
 
 _FILE_BYTES = 16 * 1024 * 1024
 _NEAREST = 8
+_FOR_OTHERS = 200
+"""Results of a search of which some are withheld."""
 _RETRIEVED = 10
 _CATEGORIES: dict[str, Category] = {
     "fact": "facts", "decision": "decisions", "task": "tasks_open", "question": "questions",
@@ -76,6 +80,20 @@ Examples = Annotated[
     ),
 ]
 StatementKind = Literal["fact", "decision", "task", "question"]
+
+
+Hides = Callable[[str], bool]
+"""Whether a workspace-relative path is withheld."""
+
+
+def hidden_from_others(path: str) -> bool:
+    """What nobody but the owner sees: who they are, and MEMORY.md."""
+    return category_of(path) in ("identity", "memory")
+
+
+def hidden_from_readers(path: str) -> bool:
+    """What those do not see either who may read knowledge only: what was said, and when."""
+    return hidden_from_others(path) or category_of(path) in ("conversation", "journal", "archive")
 
 
 class Held(Protocol):
@@ -110,12 +128,20 @@ class Memory:
     Args:
         sessions: The agents' sessions, if they are known.
         folder: The working folder of the agent; empty if it is unknown.
+        hides: What is withheld from agents of others; ``None`` for the owner's.
     """
 
-    def __init__(self, engine: Engine, sessions: Sessions | None = None, folder: str = "") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        sessions: Sessions | None = None,
+        folder: str = "",
+        hides: Hides | None = None,
+    ) -> None:
         self._engine = engine
         self._sessions = sessions
         self._folder = folder
+        self._hides = hides
 
     def recall(
         self,
@@ -130,6 +156,9 @@ class Memory:
         trace, note = self._trace(question), ""
         self._engine.catch_up_index()
         before, excluded, line = self._before(question, session)
+        if self._hides is not None:
+            every = all_sources(self._engine.workspace)
+            excluded |= {(each.path, "") for each in every if self._hides(each.path)}
         rules = [rule.text for rule in self._engine.rules.book().rules if rule.counts]
         stated = Stated((*rules, *agent_files_in(self._folder_of(before))))
         while True:
@@ -174,6 +203,7 @@ class Memory:
         line per place; use expand to see its context.
         """
         self._engine.catch_up_index()
+        looked_at = 2 * limit if self._hides is None else _FOR_OTHERS
         relevant = (
             answers.Hit(
                 place=f"{found.path}:{found.start_line}-{found.end_line}",
@@ -185,7 +215,7 @@ class Memory:
                 copies=found.copies,
                 whose=_whose(found.path),
             )
-            for found in self._engine.search(query, category=kind, limit=2 * limit)
+            for found in self._engine.search(query, category=kind, limit=looked_at)
             if (found.lexical_rank or (found.relevance or 1.0) >= FLOOR) and self._readable(found.path)
         )
         hits = list(islice(relevant, limit))
@@ -372,6 +402,8 @@ class Memory:
     def _before(self, question: str, session: str) -> tuple[Before, frozenset[tuple[str, str]], int]:
         """What was said before in the caller's session, what it was told, and the first line it still has."""
         engine, sessions = self._engine, self._sessions
+        if self._hides is not None:
+            session = ""  # it may be another person's
         if not session and sessions is not None:
             session = sessions.running(engine.projects.names(self._folder) if self._folder else ())
         before = Before(session_id=session)
@@ -413,7 +445,8 @@ class Memory:
         except PathRefused:
             return ""
         place = real.relative_to(self._engine.workspace.root).as_posix()
-        return "" if is_private(place.casefold()) else place
+        is_hidden = is_private(place.casefold()) or (self._hides is not None and self._hides(place))
+        return "" if is_hidden else place
 
     def _readable(self, path: str) -> str:
         """The resolved path of a file that agents may read; empty for any other."""

@@ -22,6 +22,8 @@ from engine.conversations.sessions import end_session, new_session_id
 from engine.discussions.caches import tree_of
 from engine.errors import NoSession
 from engine.gateways import bodies
+from engine.gateways.guard import Refusal, person_of
+from engine.gateways.people import Person, Right
 from engine.gateways.stream import EventStream
 from engine.gateways.webhooks import delivery_of, event_of, message_of
 from engine.gateways.writing import MessageWriter
@@ -61,6 +63,11 @@ class ApiRequest:
     sent: Any  # its body or query
     request: Request
 
+    @property
+    def person(self) -> Person:
+        """Who sent it."""
+        return person_of(self.request)
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -73,6 +80,7 @@ class Endpoint:
     takes: type[BaseModel] | None = None  # model of a POST's body, or of a GET's query
     status: int = 200
     does: str = ""  # the summary, if not the function's docstring
+    needs: Right | None = None  # of people other than the owner; ``None``: the owner only
 
 
 async def health(api: Api, _request: ApiRequest) -> object:
@@ -86,15 +94,16 @@ async def health(api: Api, _request: ApiRequest) -> object:
 
 async def message(api: Api, request: ApiRequest) -> object:
     """Record a message. It is on disk when the response is sent, and traced right after."""
-    return await _write(api, request.sent.session_id, [request.sent])
+    return await _write(api, request, request.sent.session_id, [request.sent])
 
 
 async def turns(api: Api, request: ApiRequest) -> object:
     """Record several messages and tool calls of a session, all or none of them."""
-    return await _write(api, request.name, request.sent.turns)
+    return await _write(api, request, request.name, request.sent.turns)
 
 
-async def _write(api: Api, session: str, sent: list[bodies.TurnBody]) -> object:
+async def _write(api: Api, request: ApiRequest, session: str, sent: list[bodies.TurnBody]) -> object:
+    await api.run(partial(_require_own, api, request.person, session))
     turns = [
         NewMessage(
             each.role,
@@ -145,8 +154,21 @@ async def start(api: Api, request: ApiRequest) -> object:
     """Start a session; an existing one is not changed."""
     sent = request.sent
     name = sent.session_id or new_session_id()
-    begin = partial(api.engine.capture.start, model=sent.model, channel=sent.channel, title=sent.title)
-    return {"session_id": name, "path": await api.run(lambda: begin(name))}
+
+    def work() -> str:
+        _require_own(api, request.person, name)
+        about = {"model": sent.model, "channel": sent.channel, "title": sent.title}
+        return api.engine.capture.start(name, author=request.person.name, **about)
+
+    return {"session_id": name, "path": await api.run(work)}
+
+
+def _require_own(api: Api, person: Person, session: str) -> None:
+    """Refuse a session that exists and is not a person's own; the owner may write to all."""
+    if not person.is_owner:
+        found = api.engine.capture.find(session)
+        if found is not None and api.engine.conversations.author(found) != person.name:
+            raise Refusal(403, f"the session is not one of {person.name}", "start one: POST /api/sessions")
 
 
 async def session(api: Api, request: ApiRequest) -> object:
@@ -166,9 +188,11 @@ async def end(api: Api, request: ApiRequest) -> object:
     engine, used = api.engine, request.sent.model_dump()
 
     def work() -> object:
+        _require_own(api, request.person, request.name)
         commit = engine.config.git.auto_commit
         ended = end_session(engine.capture, engine.repository, request.name, commit=commit, **used)
-        engine.extraction.session_ended(ended.path)
+        if request.person.is_owner:
+            engine.extraction.session_ended(ended.path)
         return {"session_id": request.name, "path": ended.path, "revision": ended.revision, "why": ended.why}
 
     return await api.run(work)
@@ -234,16 +258,18 @@ _CHANGES = {
 }
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("GET", "/api/health", health, bodies.Health),
-    Endpoint("POST", "/api/messages", message, bodies.Written, bodies.MessageBody, 201),
+    Endpoint("GET", "/api/health", health, bodies.Health, needs="capture"),
+    Endpoint("POST", "/api/messages", message, bodies.Written, bodies.MessageBody, 201, needs="capture"),
     Endpoint("POST", "/api/trace", trace, bodies.Traced, bodies.TraceBody),
     Endpoint("POST", "/api/compile", compiled, bodies.Prompt, bodies.CompileBody),
     Endpoint("GET", "/api/search", search, bodies.Found, bodies.SearchQuery),
     Endpoint("GET", "/api/sessions", sessions, bodies.Sessions, bodies.LastQuery),
-    Endpoint("POST", "/api/sessions", start, bodies.Session, bodies.SessionBody, 201),
+    Endpoint("POST", "/api/sessions", start, bodies.Session, bodies.SessionBody, 201, needs="capture"),
     Endpoint("GET", "/api/sessions/{session}", session, bodies.SessionTurns, bodies.LastQuery),
-    Endpoint("POST", "/api/sessions/{session}/turns", turns, bodies.Written, bodies.TurnsBody, 201),
-    Endpoint("POST", "/api/sessions/{session}/end", end, bodies.Session, bodies.EndBody),
+    Endpoint(
+        "POST", "/api/sessions/{session}/turns", turns, bodies.Written, bodies.TurnsBody, 201, needs="capture"
+    ),
+    Endpoint("POST", "/api/sessions/{session}/end", end, bodies.Session, bodies.EndBody, needs="capture"),
     Endpoint("GET", "/api/events", events, "text/event-stream"),
     Endpoint("POST", "/api/events/next", take, bodies.Taken, bodies.TakeBody),
     Endpoint("POST", "/api/events/{id}/end", done, bodies.Event, bodies.DoneBody),

@@ -8,12 +8,10 @@ path and a digest of these settings: a change of one in the file needs a new agr
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,15 +22,14 @@ from engine.settings.base import ACTING, Acting
 from engine.settings.file import CONFIG_FILE
 from engine.settings.model import Config
 from engine.startup.records import dataclass
-from engine.store.faults import reach
-from engine.store.files import reported
-from engine.store.user_folder import read_own, settings_folder, write_own
+from engine.store.by_workspace import ByWorkspace, Entry
 
 if TYPE_CHECKING:
     from engine.store.files import Files
 
 FILE = "trust.json"
 """In the user's settings folder."""
+_DECISIONS = ByWorkspace(FILE)
 VARIABLE = "AUTOPOIESIS_TRUST"
 """Environment variable; ``all`` trusts every workspace, for containers with only your own."""
 
@@ -120,7 +117,7 @@ def status(root: Path, config: Config) -> TrustStatus:
     if found and os.environ.get(VARIABLE) == "all":
         state = "trusted"
     elif found:
-        known = _known(_load(settings_folder() / FILE), root)
+        known = _DECISIONS.entry(root)
         digest = _digest(config)
         if digest in _digests(known, "trusted"):
             state = "trusted"
@@ -144,17 +141,19 @@ def trust(root: Path, config: Config) -> None:
         WriteFailed: The decision cannot be stored.
     """
     digest = _digest(config)
-    _change(lambda workspaces: workspaces.__setitem__(_name(root), {"trusted": [digest]}))
+
+    def change(entry: Entry) -> None:
+        entry.clear()
+        entry["trusted"] = [digest]
+
+    _DECISIONS.change(root, change)
 
 
 def decline(root: Path, config: Config) -> None:
     """Stores that the user declined, so that they are not asked again. Raises like ``trust``."""
     digest = _digest(config)
 
-    def change(workspaces: dict[str, Any]) -> None:
-        workspaces[_name(root)] = {**_known(workspaces, root), "declined": [digest]}
-
-    _change(change)
+    _DECISIONS.change(root, lambda entry: entry.update(declined=[digest]))
 
 
 def decide(files: Files, *, trusted: bool, shown: Sequence[Act] | None = None) -> None:
@@ -176,7 +175,12 @@ def decide(files: Files, *, trusted: bool, shown: Sequence[Act] | None = None) -
 def revoke(root: Path) -> bool:
     """Forgets a workspace; returns whether it was known. Raises like ``trust``."""
     known: list[bool] = []
-    _change(lambda workspaces: known.append(workspaces.pop(_name(root), None) is not None))
+
+    def change(entry: Entry) -> None:
+        known.append(bool(entry))
+        entry.clear()
+
+    _DECISIONS.change(root, change)
     return known[0]
 
 
@@ -189,11 +193,12 @@ def renew(root: Path, before: Config, after: Config) -> None:
     if old == new or not status(root, before).applies:
         return
 
-    def change(workspaces: dict[str, Any]) -> None:
-        known = [each for each in _digests(_known(workspaces, root), "trusted") if each not in (old, new)]
-        workspaces[_name(root)] = {"trusted": [*known, old, new][-_MAX_TRUSTED:]}
+    def change(entry: Entry) -> None:
+        known = [each for each in _digests(entry, "trusted") if each not in (old, new)]
+        entry.clear()
+        entry["trusted"] = [*known, old, new][-_MAX_TRUSTED:]
 
-    _change(change)
+    _DECISIONS.change(root, change)
 
 
 def _marked(config: Config) -> Iterator[tuple[str, Acting, object]]:
@@ -219,46 +224,6 @@ def _digest(config: Config) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def _name(root: Path) -> str:
-    return os.path.realpath(root)
-
-
 def _digests(known: Mapping[str, Any], name: str) -> list[str]:
     found = known.get(name)
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-
-
-def _known(workspaces: Mapping[str, Any], root: Path) -> Mapping[str, Any]:
-    found = workspaces.get(_name(root))
-    return found if isinstance(found, dict) else {}
-
-
-def _load(path: Path) -> dict[str, Any]:
-    """The stored decisions; empty if the file cannot be read or others may write it."""
-    try:
-        tree = json.loads(read_own(path) or b"{}")
-    except (OSError, ValueError, RecursionError):
-        return {}
-    found = tree.get("workspaces") if isinstance(tree, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _change(change: Callable[[dict[str, Any]], object]) -> None:
-    path = settings_folder() / FILE
-    with reported(str(path)), _exclusive(path.with_suffix(".lock")):
-        workspaces = _load(path)
-        change(workspaces)
-        tree = {"form": 1, "workspaces": workspaces}
-        write_own(path, json.dumps(tree, indent=1, sort_keys=True).encode() + b"\n")
-
-
-@contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        reach("lock:acquire")
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -18,7 +18,7 @@ from engine.transcripts.appender import TurnAppender
 from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render, strip_injected
-from engine.transcripts.places import find_session, session_of, session_path
+from engine.transcripts.places import AUTHOR_FIELD, find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import (
     MEMORY,
@@ -113,10 +113,12 @@ class ConversationCapture:
         channel: str = "",
         title: str = "",
         started: datetime | None = None,
+        author: str = "",
     ) -> str:
         """Create a session's transcript; an existing one is unchanged.
 
         Args:
+            author: Whose session it is, if not the user's: nothing is learned from it without review.
             channel: Where the session takes place, such as ``cli``.
             title: The topic; determines the file's slug, which never changes.
 
@@ -135,7 +137,7 @@ class ConversationCapture:
         topic = one_line(self._clean(strip_injected(title)), _TITLE_LIMIT)
         at = (started or self._clock()).astimezone(UTC)
         header: dict[str, object] = {"session_id": session_id, "started": iso(at)}
-        about = {"model": model, "channel": channel, "topic": topic}
+        about = {"model": model, "channel": channel, "topic": topic, AUTHOR_FIELD: author}
         header |= {key: one_line(self._clean(value)) for key, value in about.items() if value}
         header["tags"] = []
         data = render(Transcript("", "", "", "", topic or "Session", header, ())).encode("utf-8")

@@ -24,8 +24,9 @@ from mcp_types import CallToolResult, Implementation, TextContent
 from engine.engine import Engine
 from engine.errors import IndexFailed
 from engine.gateways import answers, memory
-from engine.gateways.guard import MAX_BYTES
-from engine.gateways.mcp import PATH, McpHttpServer, server_of
+from engine.gateways.guard import MAX_BYTES, MCP
+from engine.gateways.http import HookServer
+from engine.gateways.mcp import server_of
 from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
 from tui.cli import cli
 
@@ -325,8 +326,8 @@ async def over_http(address: str) -> Any:
 
 async def test_two_clients_over_http_need_the_token(engine: Engine) -> None:
     async with AsyncExitStack() as stack:
-        server = stack.enter_context(running(McpHttpServer(engine, TOKEN, port=0)))
-        clients = [await stack.enter_async_context(over_http(f"{server.address}{PATH}")) for _ in range(2)]
+        server = stack.enter_context(running(HookServer(engine, TOKEN, port=0)))
+        clients = [await stack.enter_async_context(over_http(f"{server.address}{MCP}")) for _ in range(2)]
         limits = (1, 2, 3)
         calls = [
             call_tool(each, "search", query="Odile", limit=limit) for limit in limits for each in clients
@@ -343,13 +344,12 @@ def _assert_access_control(address: str) -> None:
             (200, {}), (401, {"Authorization": "Bearer wrong"}), (403, {"Host": "evil.example"}),
             (403, {"Origin": "http://evil.example"}), (415, {"Content-Type": "text/plain"}),
         ):  # fmt: skip
-            answer = http.post(PATH, json=body, headers={**good, **headers})
+            answer = http.post(MCP, json=body, headers={**good, **headers})
             assert answer.status_code == status and ("recall" in answer.text) == (status == 200)
-        assert http.post(PATH, json={**body, "x": "x" * MAX_BYTES}, headers=good).status_code == 413
-        half = http.post(PATH, content=json.dumps({**body, "x": "\ud83d"}), headers={**good, **JSON})
+        assert http.post(MCP, json={**body, "x": "x" * MAX_BYTES}, headers=good).status_code == 413
+        half = http.post(MCP, content=json.dumps({**body, "x": "\ud83d"}), headers={**good, **JSON})
         assert half.status_code == 400 and "error" in half.json()
-        assert http.get(PATH, headers=good).status_code == 405  # no server-sent stream is offered
-        assert http.post("/api/cache", json=body, headers=good).status_code == 404
+        assert http.get(MCP, headers=good).status_code == 405  # no server-sent stream is offered
 
 
 def test_the_command_prints_only_protocol_messages_and_exits_at_end_of_input(root: Path) -> None:

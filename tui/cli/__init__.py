@@ -33,6 +33,7 @@ COMMANDS = {
     "backtest": "tui.cli.backtest:backtest",
     "mcp": "tui.cli.mcp:mcp",
     "serve": "tui.cli.serve:serve",
+    "access": "tui.cli.access:access",
     "events": "tui.cli.events:events",
     "trace": "tui.cli.activation:trace",
     "topics": "tui.cli.topics:topics",

@@ -1,4 +1,4 @@
-"""``serve``: the HTTP gateway for programs on this machine."""
+"""``serve``: the HTTP gateway."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Description=Autopoiesis: the memory in {root}
 
 [Service]
 Type=exec
-ExecStart={command} -C {root} serve --port {port}
+ExecStart={command} -C {root} serve {options}
 Restart=on-failure
 RestartSec=5
 # Webhook secrets, in a file that only you can read: AUTOPOIESIS_WEBHOOK_SECRET_GITHUB=…
@@ -34,6 +34,7 @@ WantedBy=default.target
 @verb(
     "autopoiesis serve",
     "autopoiesis serve --port 0 --show-token",
+    "autopoiesis serve --public https://memory.example.org",
     "autopoiesis serve --unit > ~/.config/systemd/user/autopoiesis.service",
     name="serve",
 )
@@ -41,31 +42,40 @@ WantedBy=default.target
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0 for any free port."
 )
+@click.option(
+    "--public", metavar="URL", default="", help="The address of a proxy with TLS that others connect to."
+)
 @click.option("--show-token", is_flag=True, help="Print the token that requests must carry.")
 @click.option("--unit", is_flag=True, help="Print a systemd user unit that serves this workspace, and exit.")
-def serve(host: str, port: int, show_token: bool, unit: bool) -> None:
-    """Serve this memory to programs on this machine until interrupted; /openapi.json describes the API.
+def serve(host: str, port: int, public: str, show_token: bool, unit: bool) -> None:
+    """Serve this memory to programs on this machine until interrupted: MCP at /mcp, and the API that
+    /openapi.json describes.
 
-    Requests must carry `Authorization: Bearer TOKEN`. The token is $AUTOPOIESIS_HOOK_TOKEN, or the contents
-    of hook-token in your settings folder, which is created if needed. GitHub webhooks carry its signature
-    instead, made with the secret in $AUTOPOIESIS_WEBHOOK_SECRET_GITHUB.
+    Requests must carry `Authorization: Bearer TOKEN`. Yours is $AUTOPOIESIS_HOOK_TOKEN, or the contents of
+    hook-token in your settings folder, which is created if needed; `autopoiesis access grant` makes tokens
+    for other people. GitHub webhooks carry its signature instead, made with the secret in
+    $AUTOPOIESIS_WEBHOOK_SECRET_GITHUB.
     """
     if unit:
-        click.echo(unit_of(invocation().workspace, port), nl=False)
+        click.echo(unit_of(invocation().workspace, port, public), nl=False)
         return
     with invocation().engine() as engine:
-        _serve(engine, host, port, show_token)
+        _serve(engine, host, port, public, show_token)
 
 
-def _serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
+def _serve(engine: Engine, host: str, port: int, public: str, show_token: bool) -> None:
     from engine.agents.listener import listening  # noqa: PLC0415 — not for `--help`
-    from engine.gateways.http import HookServer  # noqa: PLC0415 — imports the web framework
+    from engine.agents.log import HookLog  # noqa: PLC0415 — as above
+    from engine.gateways.http import HookServer, public_origin  # noqa: PLC0415 — imports the web framework
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 
     token, source = hook_token(settings_folder())
-    server = HookServer(engine, token, host=host, port=port)
-    click.echo(visible(f"{server.address}/api/cache · token in {source} · ctrl+c to stop"), err=True)
+    origin = public_origin(public) if public else ""
+    sessions = HookLog(engine.files, engine.clock)
+    server = HookServer(engine, token, host=host, port=port, public=origin, sessions=sessions)
+    shown = " · ".join(filter(None, (server.address, origin, f"token in {source}", "ctrl+c to stop")))
+    click.echo(visible(shown), err=True)
     if show_token:
         click.echo(token)
     engine.schedule.start("serve")
@@ -74,13 +84,14 @@ def _serve(engine: Engine, host: str, port: int, show_token: bool) -> None:
         server.serve()
 
 
-def unit_of(root: Path, port: int) -> str:
+def unit_of(root: Path, port: int, public: str = "") -> str:
     """A systemd user unit that serves a workspace."""
     command = Path(sys.argv[0]).absolute()
-    return _UNIT.format(command=_quoted(command), root=_quoted(root.expanduser().absolute()), port=port)
+    options = f"--port {port}" + (f" --public {_quoted(public)}" if public else "")
+    return _UNIT.format(command=_quoted(command), root=_quoted(root.expanduser().absolute()), options=options)
 
 
-def _quoted(path: Path) -> str:
-    """A path as one word for systemd, without variables or specifiers."""
+def _quoted(path: Path | str) -> str:
+    """A text as one word for systemd, without variables or specifiers."""
     text = os.fspath(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{text}"'
