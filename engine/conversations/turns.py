@@ -102,11 +102,18 @@ class Turns:
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None:
         """Traces a turn; ``None`` if there is no such turn or it is not dialogue.
 
-        A turn is recorded once: later calls return that trace.
+        A turn is recorded once: later calls return that trace. One of another person's conversation is not
+        recorded, and no gate is asked about it: it says nothing of when the user wants a playbook.
         """
-        message = self._message(key)
+        found = self.find(key)
+        if found is None:
+            return None
+        conversation, ordinal = found
+        message = conversation.message(ordinal)
         if message is None:
             return None
+        if record and self.is_of_others(conversation.path):
+            record = ask = False
         if not record:
             return self.trace_message(message, key=key, record=False, ask=ask)
         with self._recording:

@@ -39,6 +39,20 @@ FILES = {
     "\n# Tide tables\n\n**User** (18:00): Where does the quokka tide gauge report to?\n\n"
     "**Agent** (18:01): The quokka tide gauge reports to the harbour office.\n",
 }
+DEPLOY = """---
+type: topic
+triggers:
+  - type: pattern
+    match: deploy
+activation: auto
+---
+
+# Deploy
+
+## Instructions
+
+On Fridays, wait for the harbour master.
+"""
 KNOWLEDGE = {"knowledge/reference/tides.md"}
 SAID = {TRANSCRIPT, "knowledge/journal/2026-06-10.md"}
 
@@ -167,6 +181,8 @@ def test_a_person_records_sessions_of_their_own_that_teach_nothing(
     engine: Engine, server: HookServer
 ) -> None:
     engine.capture.start("ses_mine")
+    (engine.workspace.root / "topics").mkdir()
+    (engine.workspace.root / "topics/deploy.md").write_text(DEPLOY)
     turn = {"role": "user", "text": "From now on always deploy the tide gauge on Fridays."}
     with asking(server.address, token_for(engine, "capture")) as anna, asking(server.address, TOKEN) as owner:
         assert anna.post("/api/sessions", json={"session_id": "ses_hers"}).status_code == 201
@@ -189,10 +205,14 @@ def test_a_person_records_sessions_of_their_own_that_teach_nothing(
         assert found is not None and engine.conversations.author(found) == "anna"
         engine.rules.learn()
         assert not engine.rules.book().rules
+        assert engine.trace_turn(f"{found}#0", record=True, ask=True)
+        assert not engine.decision_log.last(10)
         assert owner.post("/api/messages", json={"session_id": "ses_mine", **turn}).status_code == 201
         assert owner.post("/api/sessions/ses_mine/end", json={}).status_code == 200
         engine.rules.learn()
         assert [rule.counts for rule in engine.rules.book().rules] == [True], "the same words of the owner"
+        assert engine.trace_turn(f"{engine.capture.find('ses_mine')}#0", record=True, ask=True)
+        assert [each.topic for each in engine.decision_log.last(10)] == ["deploy"]
 
 
 def test_rights_that_were_not_given_are_refused_with_the_cure(engine: Engine, server: HookServer) -> None:
