@@ -321,7 +321,7 @@ async def test_people_on_other_machines_come_through_a_proxy_with_tls(engine: En
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     def statuses(address: str) -> list[int]:
-        others = (
+        others: tuple[dict[str, str], ...] = (
             {},
             {"Origin": f"https://{name}"},
             {"Origin": "https://evil.example"},
