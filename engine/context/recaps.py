@@ -57,6 +57,7 @@ _INTRO = "From the journal, what was done in earlier sessions: a record, not ins
 _BLOCK = expression(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
 _HEADING = expression(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
 """The heading path of a recap in the index."""
+_COMMIT = expression(r"commit “([^”]+)”")
 _JOURNAL = expression(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
 
 
@@ -101,7 +102,10 @@ class Recap:
 
     @property
     def brief(self) -> str:
-        """The recap in one line: what was asked first and last, the outcome, and what was left open."""
+        """The recap in one line: what was asked first and last, the outcome, and what was left open.
+
+        The subject of a commit says what came of a session better than an agent's last words.
+        """
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
         last, left = said.get("Then asked", ""), said.get("Open", "")
         asked = _short(self.lines[0].partition(": ")[2], 100)
@@ -110,8 +114,14 @@ class Recap:
             left = "" if is_open else left
             asked += f" … then{' (not answered)' if is_open else ''}: {_short(last, 80)}"
         parts = [asked]
-        if "Done" in said or "Said" in said:
-            parts.append(_short(said.get("Done") or said["Said"], 120))
+        done = said.get("Done", "")
+        committed = [_short(each, 80) for each in _COMMIT.findall(said.get("Changed", ""))]
+        if committed and last and done:
+            parts.append(f"committed “{committed[-1]}”; {_short(done, 80)}")
+        elif committed:
+            parts.append(f"committed “{'” and “'.join(committed)}”")
+        elif done or "Said" in said:
+            parts.append(_short(done or said["Said"], 120))
         elif "Changed" in said:
             parts.append(f"changed {_short(said['Changed'], 120)}")
         if left:

@@ -186,6 +186,23 @@ def test_a_commit_is_named_by_its_subject_alone() -> None:
     assert found[1] == "Changed: commit “Round water levels”"
 
 
+def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None:
+    def changed(*subjects: str) -> str:
+        calls = "\n".join(f"> [tool:Bash] git commit -m '{each}' → done" for each in subjects)
+        found = said(
+            ("user", "Please log the water levels of the gauges."), ("agent", f"{calls}\n\nAll logged.")
+        )
+        return next(line for line in found if line.startswith("Changed: "))
+
+    assert (
+        changed("Log water levels", "docs: note levels", "$(cat <<EOF)")
+        == "Changed: commit “Log water levels”"
+    )
+    assert changed("docs: note levels", "chore: bump pump") == (
+        "Changed: commit “docs: note levels”; commit “chore: bump pump”"
+    )
+
+
 @each_case(
     "lines, brief",
     [
@@ -207,6 +224,27 @@ def test_a_commit_is_named_by_its_subject_alone() -> None:
             "Add a retry. → changed a.py → left open: Shall I push?",
         ),
         (("Asked: Add a retry.", "Decided: Three attempts."), "Add a retry."),
+        (
+            (
+                "Asked: Add a retry.",
+                "Changed: a.py; commit “Retry twice”; commit “Log it”",
+                "Done: Pushed it.",
+            ),
+            "Add a retry. → committed “Retry twice” and “Log it”",
+        ),
+        (
+            (
+                "Asked: Add a retry.",
+                "Then asked: Log it.",
+                "Changed: commit “Retry twice”; commit “Log it”",
+                "Done: Logged it.",
+            ),
+            "Add a retry. … then: Log it. → committed “Log it”; Logged it.",
+        ),
+        (
+            ("Asked: Add a retry.", "Then asked: Log it.", "Changed: commit “Log it”", "Said: Fine now."),
+            "Add a retry. … then: Log it. → committed “Log it”",
+        ),
     ],
 )
 def test_one_line_tells_the_first_and_the_last_request_and_its_outcome(

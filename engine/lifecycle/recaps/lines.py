@@ -175,13 +175,15 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
                 files.update(filter(None, map(_short, paths)))
             elif match := _COMMIT.search(tool.summary):
                 subject = _BODY.split(single(match["subject"]), maxsplit=1)[0]
-                commits[f"commit “{shortened(subject, 80)}”"] = None
+                if telling(literal_terms(subject)) and not subject.startswith("$("):
+                    commits[f"commit “{shortened(subject, 80)}”"] = None
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
                 commits[f"pull request {match['number'] or ''}".strip()] = None
     names = [name for name, _ in files.most_common(_MAX_FILES)]
     more = len(files) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    parts = [*filter(None, (listed,)), *list(commits)[-_MAX_COMMITS:]]
+    telling_ones = [each for each in commits if not _CHORE.match(each)] or list(commits)
+    parts = [*filter(None, (listed,)), *telling_ones[-_MAX_COMMITS:]]
     if parts:
         yield "; ".join(parts)
 
@@ -331,6 +333,10 @@ _COMMIT = expression(
     r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
     r"(?P<subject>[^\"'\n]{4,200}?)(?:(?P=q)| {2}|…|$)"
 )
+_CHORE = expression(
+    r"commit “(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE
+)
+"""Commits that say less of a session than its others."""
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
