@@ -31,6 +31,7 @@ _NEAR = 3
 _ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
+_NUMBER = expression(r"\d[\d.,_]{0,14}")
 _BEFORE = 100
 QUOTES = "\"'`"
 _ASSIGNED = expression(
@@ -86,6 +87,8 @@ def judged(text: str, start: int, end: int) -> str:
     found = features(text, start, end)
     password, key = found[_AT["password"]], found[_AT["key"]]
     named = max(password, key, found[_AT["password by one word"]], found[_AT["key by one word"]])
+    if _NUMBER.fullmatch(value) and max(password, found[_AT["password by one word"]]) < _NAMES:
+        return ""  # a count: a key has letters, or more digits
     is_set = found[_AT["is joined"]] or found[_AT["is said"]]
     if not is_set and (is_id(value) or found[_AT["known"]] == 1):
         return ""

@@ -203,6 +203,30 @@ def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None
     )
 
 
+def test_a_commit_is_named_as_git_printed_it_if_its_message_was_cut() -> None:
+    def named(*calls: tuple[str, str]) -> str:
+        logged = "\n".join(f"> [tool:Bash] {command} → {result}" for command, result in calls)
+        found = said(
+            ("user", "Please log the water levels of the gauges."), ("agent", f"{logged}\n\nAll logged.")
+        )
+        return next(line for line in found if line.startswith("Changed: "))
+
+    printed = "[main 1a2b3c4] Log water levels hourly … 2 files changed (3 lines)"
+    cut = "[main (root-commit) 1a2b3c4] Log water lev… … 2 files changed (3 lines)"
+    whole = "Changed: commit “Log water levels hourly”"
+    assert named(('git commit -m "Log water levels hourly Also adds', printed)) == whole
+    assert named(("git add gauge/levels.py gauge/log.py gauge/hourly.py && git…", printed)) == whole
+    assert named(('git commit -m "Log water levels hourly"', cut)) == whole
+    assert (
+        named(('git commit -m "Log water levels ho…', "done"), ("git commit --amend --no-edit", printed))
+        == whole
+    )
+    assert (
+        named(('git commit -m "fix(lo…', "done"), ('git commit -m "Log water levels hourly"', "done"))
+        == whole
+    )
+
+
 @each_case(
     "lines, brief",
     [

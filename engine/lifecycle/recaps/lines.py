@@ -165,7 +165,8 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
     """The files written, most often first, and the commits and pull requests; at most one line."""
     files: Counter[str] = Counter()
-    commits: dict[str, None] = {}
+    commits: list[str] = []
+    pulls: dict[str, None] = {}
     for turn in dialogue:
         for tool in turn.tools:
             if _FAILED.match(tool.result):
@@ -173,19 +174,51 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
             if tool.name.casefold() in _WRITERS:
                 paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
                 files.update(filter(None, map(_short, paths)))
-            elif match := _COMMIT.search(tool.summary):
-                subject = _BODY.split(single(match["subject"]), maxsplit=1)[0]
-                if telling(literal_terms(subject)) and not subject.startswith("$("):
-                    commits[f"commit “{shortened(subject, 80)}”"] = None
+            elif subject := _subject(tool):
+                # An amended commit, or one whose subject was cut before.
+                same = [each for each in commits if _is_same(each, subject)]
+                commits = [each for each in commits if each not in same]
+                commits.append(max((*same, subject), key=lambda each: (not each.endswith("…"), len(each))))
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
-                commits[f"pull request {match['number'] or ''}".strip()] = None
+                pulls[f"pull request {match['number'] or ''}".strip()] = None
     names = [name for name, _ in files.most_common(_MAX_FILES)]
     more = len(files) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    telling_ones = [each for each in commits if not _CHORE.match(each)] or list(commits)
-    parts = [*filter(None, (listed,)), *telling_ones[-_MAX_COMMITS:]]
+    last_pull = list(pulls)[-1:]
+    told = [each for each in commits if not _says_little(each)] or commits
+    named = [f"commit “{shortened(each, 80)}”" for each in told[len(last_pull) - _MAX_COMMITS :]]
+    parts = [*filter(None, (listed,)), *named, *last_pull]
     if parts:
         yield "; ".join(parts)
+
+
+def _subject(tool: ToolCall) -> str:
+    """The subject of the commit that a command made; empty if it made none that says anything.
+
+    The log of a command and of its output is cut, each at another place.
+    """
+    made = _COMMITTED.search(tool.result)
+    printed = made["subject"].strip() if made else ""
+    found, given = printed, _COMMIT.search(tool.summary)
+    if given and (not printed or (printed.endswith("…") and _is_same(given["subject"], printed))):
+        found, *body = _BODY.split(single(given["subject"]), maxsplit=1)
+        if given[0].endswith("…") and not body:
+            found += "…"
+    return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
+
+
+def _says_little(subject: str) -> bool:
+    """Whether a commit says less of a session than its others may."""
+    is_cut = subject.endswith("…")
+    return _CHORE.match(subject) is not None or (
+        is_cut and len(telling(literal_terms(subject))) < _TELLING_WORDS
+    )
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two subjects are the same as far as both were logged."""
+    one, other = one.rstrip("…"), other.rstrip("…")
+    return one.startswith(other) or other.startswith(one)
 
 
 def _short(path: str) -> str:
@@ -333,10 +366,12 @@ _COMMIT = expression(
     r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
     r"(?P<subject>[^\"'\n]{4,200}?)(?:(?P=q)| {2}|…|$)"
 )
-_CHORE = expression(
-    r"commit “(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE
+_COMMITTED = expression(
+    r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
+    r"(?: … | \(\d+ lines\)|$)"
 )
-"""Commits that say less of a session than its others."""
+"""What git prints of a commit, with the number of lines or the last line that a log shows after it."""
+_CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
