@@ -41,7 +41,7 @@ _QUERY_KEYWORDS = 16
 _STAMP = expression(r"\s*\W?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S*")
 _FAILURE = expression(r"error|fail|exception|fatal|cannot|denied|not found", re.IGNORECASE)
 _SAME = 0.7
-"""Share of common words from which a result repeats the message."""
+"""Share of common words from which a result repeats the message, or says a part of it."""
 _SHORT = 60
 """Characters of a turn below which it may say as little as "yes, go on"."""
 
@@ -184,7 +184,7 @@ def relevant(
             reason = f"not relevant enough: {result.relevance or 0.0:.2f}, at least {FLOOR} needed"
         elif part == "message" and not _is_sure(result):
             reason = f"not relevant enough to be added to a message: {result.relevance or 0.0:.2f}"
-        elif part == "message" and result.speaker and _repeats(result.text, message):
+        elif part == "message" and result.speaker and _repeats(result, message):
             reason = "it repeats the message"
         elif part == "message" and result.speaker and BY_PROGRAM.search(result.text):
             reason = "an agent's program wrote it"
@@ -201,9 +201,11 @@ def relevant(
     return kept
 
 
-def _repeats(text: str, message: str) -> bool:
-    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (text, message))
-    return bool(words) and len(words & asked) >= _SAME * len(words | asked)
+def _repeats(result: SearchResult, message: str) -> bool:
+    """Whether a turn says what the message says; one of the person also if it says only a part of it."""
+    words, asked = (set(literal_terms(each[:_QUERY_CHARACTERS].lower())) for each in (result.text, message))
+    whole = words if result.speaker.startswith("user") else words | asked
+    return bool(words) and len(words & asked) >= _SAME * len(whole)
 
 
 def mark_irrelevant(left_out: list[LeftOut], since: int) -> None:

@@ -325,8 +325,14 @@ def test_in_a_conversation_others_are_quoted_only_if_they_are_clearly_about_the_
 
 
 def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> None:
-    message = "Why does the cache of the harbour feed expire?"
-    found = [said(OWN, 10, f"{message} Hm?"), said(OWN, 20, "The tide service clears the cache of the feed.")]
+    question = "Why does the cache of the harbour feed expire?"
+    message = (
+        f"{question} It did so at noon, at six and just now, and the tide tables were empty for an hour."
+    )
+    found = [
+        said(OWN, 10, f"{question} Hm?"),
+        said(OWN, 20, "The tide service clears the cache of the feed."),
+    ]
     compiled = space.compile(
         message, retrieve=lambda query: found, part="message", conversation=OWN, held_from=100, budget=1500
     )
