@@ -337,7 +337,7 @@ def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> No
         message, retrieve=lambda query: found, part="message", conversation=OWN, held_from=100, budget=1500
     )
     assert [each.text for each in compiled.sections if each.layer == 10] == [found[1].text]
-    assert reasons(compiled)[f"{OWN}:10-12"] == "it repeats the message"
+    assert reasons(compiled)[f"{OWN}:10-12"] == reasons(compiled)[f"{OWN}:30-32"] == "it repeats the message"
 
 
 @pytest.mark.parametrize("message", ["hello", "ok, do it", "yes please", "continue", "1", "Danke!", "继续"])
