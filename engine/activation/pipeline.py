@@ -28,7 +28,7 @@ from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer
-from engine.activation.trace import Direction, GateOutcome, Message, Trace
+from engine.activation.trace import Direction, Message, Trace
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
@@ -127,9 +127,7 @@ class WatcherPipeline:
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
         started = time.perf_counter()
-        outcomes: Sequence[GateOutcome] = ()
-        if questions:
-            outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
+        outcomes = self.gate.ask(questions, live=ask)
         answers = {c.topic.name: outcome for c, outcome in zip(uncertain, outcomes, strict=True)}
         gate_ms = _ms_since(started) if answers else 0.0
         context = PolicyContext(
