@@ -162,8 +162,9 @@ def test_changed_topics_are_noticed_with_the_next_message() -> None:
     source.topics = (DEPLOY, MAIL)
     assert watching.process("deploy").active == ("deployment",)
     assert {row.topic for row in watching.process("review").rows} == {"deployment", "email-triage"}
-    source.topics = (dataclasses.replace(DEPLOY, forced=False), MAIL)
-    assert verdicts(watching.process("deploy"))["deployment"] == "off"
+    for of, verdict in (({"forced": False}, "off"), ({"activation": "manual"}, "manual")):
+        source.topics = (dataclasses.replace(DEPLOY, **of), MAIL)
+        assert verdicts(watching.process("deploy"))["deployment"] == verdict
     source.topics = ()
     assert watching.process("deploy").rows == ()
 

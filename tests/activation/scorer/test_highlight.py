@@ -53,6 +53,7 @@ def test_partly_known_words_are_highlighted_with_less_weight() -> None:
         ("请问退款怎么办理？谢谢", ["退款怎么办理"]),
         ("\ud800 refund \udfff", ["refund"]),
         ("𝐫𝐞𝐟𝐮𝐧𝐝 please", ["𝐫𝐞𝐟𝐮𝐧𝐝"]),
+        ("½ refund", ["refund"]),
     ],
 )
 def test_offsets_are_correct_after_any_characters(text: str, expected: list[str]) -> None:
