@@ -21,6 +21,7 @@ from engine.activation.policy import (
     decide,
     thresholds_of,
 )
+from engine.activation.signals import TRIGGER_SIGNAL
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -35,10 +36,6 @@ from engine.startup.records import dataclass
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
-
-TRIGGER_SIGNAL = "trigger"
-"""Name of the tier-1 hits among a topic's contributions."""
-
 
 _SHOWN_MATCHES = 3
 _MATCH_LENGTH = 40

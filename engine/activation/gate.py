@@ -6,7 +6,6 @@ restarts. A failed question is an outcome like any other: visible, and handled a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from engine.activation.decisions import hash_of
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
@@ -210,8 +210,7 @@ def question_key(question: GateQuestion, identity: str) -> str:
     a topic asks again.
     """
     message = " ".join(unicodedata.normalize("NFC", question.message).split())
-    whole = "\0".join((identity, question.topic, question.profile, message))
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return hash_of("\0".join((identity, question.topic, question.profile, message)))[:40]
 
 
 class GateCache:

@@ -155,23 +155,17 @@ class WatcherPipeline:
             self._decisions.record(trace)
         return trace
 
-    def refit(self) -> bool:
-        """Has tier 2 learn from changed topics and labels, for one that does not fit while a message waits;
-        returns whether its scores have changed.
-        """
-        with self._guard:
-            self._refresh()
-        return self.relearn()
-
     def relearn(self) -> bool:
-        """Has tier 2 learn from new labels; returns whether its scores have changed.
+        """Has tier 2 learn from changed topics and new labels; returns whether its scores have changed.
 
         Until it is done, messages are scored with the previous fit.
         """
+        with self._guard:
+            self._refresh()
         return self._scorer.relearn()
 
     def batch(self) -> Batch:
-        """Scores many messages at once by tier 2, for the topics of the last message or ``refit``."""
+        """Scores many messages at once by tier 2, for the topics of the last message or ``relearn``."""
         return self._scorer.batch()
 
     @property

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 CALIBRATED = "probability"
 """Name of the deciding score if tier 2 is calibrated (``Trace.deciding``)."""
+TRIGGER_SIGNAL = "trigger"
+"""Name of the tier-1 hits among a topic's contributions."""
 
 _WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
 _MARK = frozenset({"mention", "code"})

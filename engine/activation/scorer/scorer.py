@@ -23,6 +23,7 @@ from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
+from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
 
-OTHERS, TRIGGER = "other topics", "trigger"
-SIGNALS = ("base", "words", "letters", "vectors", TRIGGER)
+OTHERS = "other topics"
+SIGNALS = ("base", "words", "letters", "vectors", TRIGGER_SIGNAL)
 """What a trace calls the attributes of ``Parts``."""
 SMALLEST = 0.05
 """Log-odds below which a contribution is not shown."""
@@ -72,7 +73,7 @@ class CalibratedScorer:
             used, or none, and topics that are not in it are scored by their triggers alone.
     """
 
-    deciding = "probability"
+    deciding = CALIBRATED
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class CalibratedScorer:
                 continue
             index = fitted.index(name) if name in telling else None
             parts = {signal: 0.0 if index is None else values[index] for signal, values in against.items()}
-            parts[TRIGGER] += found.added.get(name, 0.0)
+            parts[TRIGGER_SIGNAL] += found.added.get(name, 0.0)
             parts[OTHERS] = found.logits[name] - sum(parts.values())
             explained[name] = Explanation(_shown(parts), telling.get(name, ()))
         return explained
