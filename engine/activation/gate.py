@@ -214,14 +214,13 @@ def question_key(question: GateQuestion, identity: str) -> str:
 
 
 class GateCache:
-    """Outcomes by question key, which survive a restart (spec 5.3); the latest ``limit`` are kept.
+    """Outcomes by question key, which survive a restart (spec 5.3); the latest ``CACHE_LIMIT`` are kept.
 
     Its file may be deleted at any time. It is read at the first look-up, and whenever an answer is added.
     """
 
-    def __init__(self, files: Files, *, limit: int = CACHE_LIMIT) -> None:
+    def __init__(self, files: Files) -> None:
         self._files = files
-        self._limit = limit
         self._known: dict[str, GateOutcome] | None = None
         self._guard = threading.Lock()
 
@@ -240,7 +239,7 @@ class GateCache:
         with self._guard:
             known = {**self._read(), **(self._known or {})}
             known = {key: of for key, of in known.items() if key not in answers} | dict(answers)
-            self._known = dict(list(known.items())[-self._limit :])
+            self._known = dict(list(known.items())[-CACHE_LIMIT:])
             tree = {key: asdict(replace(of, reason=of.reason[:200])) for key, of in self._known.items()}
             checked.save(self._files, CACHE_PATH, json.dumps(tree).encode())
 

@@ -119,7 +119,7 @@ def ruled(
 
 
 class AskGate:
-    """Asks a person through a user interface; without one every question fails.
+    """Asks a person through a user interface.
 
     Answers are cached like any other: the same question about the same message is asked once.
     """
@@ -128,7 +128,7 @@ class AskGate:
     model = ""
     identity = "ask 1"
 
-    def __init__(self, asker: Asker | None = None) -> None:
+    def __init__(self, asker: Asker) -> None:
         self._asker = asker
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
@@ -137,11 +137,6 @@ class AskGate:
         Raises:
             GateError: There is no one to ask, or no answer came in time.
         """
-        if self._asker is None:
-            raise GateError(
-                "no one to ask",
-                hint="open the workbench, or set gate.provider to one that needs no person",
-            )
         answer = await self._asker(question, timeout)
         if answer is None:
             raise GateError("no answer in time", hint="answer with y or n while the question is shown")

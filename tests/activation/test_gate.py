@@ -237,13 +237,16 @@ def test_a_profile_contains_enough_of_the_topic_to_decide() -> None:
 YES = GateOutcome("yes", "openai", "m", probability=0.75, reason="said yes", latency_ms=120, cost_usd=0.01)
 
 
-def test_the_last_answer_is_read_back_as_cached_and_the_latest_are_kept(tmp_path: Path) -> None:
-    cache, other = (GateCache(workspace_files(tmp_path), limit=4) for _ in range(2))
+def test_the_last_answer_is_read_back_as_cached_and_the_latest_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.activation.gate.CACHE_LIMIT", 4)
+    cache, other = (GateCache(workspace_files(tmp_path)) for _ in range(2))
     assert cache.get("k1") is None
     other.put({"k0": YES, "k1": YES})
     cache.put({"k2": YES, "k0": GateOutcome("no", "ask")})
     cache.put({})
-    restarted = GateCache(workspace_files(tmp_path), limit=4)
+    restarted = GateCache(workspace_files(tmp_path))
     cached = GateOutcome("yes", "openai", "m", cached=True, probability=0.75, reason="said yes")
     assert restarted.get("k1") == cache.get("k2") == cached, "an answer of another process is not lost"
     again = restarted.get("k0")
