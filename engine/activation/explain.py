@@ -21,7 +21,7 @@ from engine.activation.policy import (
     decide,
     thresholds_of,
 )
-from engine.activation.signals import TRIGGER_SIGNAL
+from engine.activation.signals import TRIGGER_SIGNAL, probability_of
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -87,11 +87,6 @@ class Case:
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
-
-    @property
-    def marks(self) -> list[float]:
-        """The scores that have an effect."""
-        return [mark for mark in (self.step.gate_at, self.step.activate_at) if mark is not None]
 
     def decide(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
@@ -183,10 +178,10 @@ def _why_dropped(case: Case) -> str:
         score = format_score(case.score)
         return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
-    if not case.marks:
+    if not case.step.marks:
         return f"{start} watchers.policy.{priority} sets no threshold"
     from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
-    lowest = min(case.marks)
+    lowest = min(case.step.marks)
     source = case.threshold_source(lowest, from_table)
     return f"{start} {below(case.score, lowest)}{source}{case.from_signals}"
 
@@ -294,12 +289,11 @@ def _without_match(case: Case) -> str:
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
     if not weights or not 0 < score < 1:
         return ""
-    left = (1 + math.tanh((math.log(score / (1 - score)) - sum(weights)) / 2)) / 2
+    left = probability_of(math.log(score / (1 - score)) - sum(weights))
     step = case.decide(case.topic, (), left, context.watchers)
-    marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
     outcome = {"activate": active, "ask": context.uncertain}.get(step.kind, "dropped")
-    return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
+    return f"{start}it would score about {format_score(left, *step.marks)}: {outcome}"
 
 
 def _outcome(case: Case, step: Step, score: float) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.gate import GateQuestion
 from engine.activation.numbers import format_score
-from engine.activation.signals import content_words, kind_of
+from engine.activation.signals import content_words, kind_of, probability_of
 from engine.activation.trace import Direction, GateOutcome, TriggerHit
 from engine.errors import GateError
 from engine.redaction.detect import redacted
@@ -115,7 +114,7 @@ def ruled(
         + 3.0 * density
         - 4.2
     )
-    return 1.0 / (1.0 + math.exp(-total))
+    return probability_of(total)
 
 
 class AskGate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Direction, TriggerHit
@@ -46,6 +47,11 @@ def content_words(text: str) -> frozenset[str]:
         word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
         for word in words
     )
+
+
+def probability_of(logit: float) -> float:
+    """The probability with these log-odds."""
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
 
 
 def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:

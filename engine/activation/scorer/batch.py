@@ -15,10 +15,10 @@ from engine.activation.scorer.fitted import (
     fired_by,
     logits_of,
     parts_of_message,
-    probability_of,
 )
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
+from engine.activation.signals import probability_of
 from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:

@@ -17,13 +17,12 @@ from engine.activation.scorer.fitted import (
     fired_by,
     logits_of,
     parts_of_message,
-    probability_of,
 )
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
-from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL
+from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL, probability_of
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors

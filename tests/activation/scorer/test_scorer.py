@@ -11,10 +11,11 @@ import pytest
 
 from engine.activation.labelled import Labelled
 from engine.activation.scorer.fit import fit
-from engine.activation.scorer.fitted import Fitted, probability_of
+from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
+from engine.activation.signals import probability_of
 from engine.activation.trace import TriggerHit
 from engine.topics.model import Topic, Trigger
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
