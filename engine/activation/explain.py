@@ -17,7 +17,6 @@ from engine.activation.policy import (
     NOT_ASKED,
     NOT_OFFERED,
     Step,
-    Thresholds,
     decide,
     thresholds_of,
 )
@@ -188,11 +187,11 @@ def _why_dropped(case: Case) -> str:
 
 def _evidence(case: Case) -> str:
     """The match and the score of a candidate, compared with its thresholds."""
-    score, step = case.score, case.step
-    thresholds = Thresholds(step.gate_at, step.activate_at)
+    score, marks = case.score, case.step.marks
     if case.verdict == "manual":
-        thresholds = thresholds_of(case.topic, case.context.watchers, matched=bool(case.hits))
-    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None and mark > 0]
+        own = thresholds_of(case.topic, case.context.watchers, matched=bool(case.hits))
+        marks = own.gate or 0.0, own.activate or 0.0
+    marks = tuple(filter(None, marks))
     reached = max((mark for mark in marks if mark <= score), default=None)
     missed = min((mark for mark in marks if mark > score), default=None)
     if reached is not None and missed is not None:

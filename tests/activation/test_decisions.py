@@ -379,17 +379,3 @@ def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     assert len(reading.update()) == 2, "a line is read once it is complete"
     path.write_bytes(lines[2] + lines[3])
     assert reading.update() == log.read()
-
-
-def test_a_missing_log_is_empty_and_its_stamp_changes_with_it(tmp_path: Path) -> None:
-    log = log_of(tmp_path)
-    assert log.read() == () and log.last(5) == ()
-    with pytest.raises(AutopoiesisError, match="no decision matches"):
-        log.find("0123456789abcdef")
-    stamps = [log.months.stamp()]
-    log.record(trace(hit("a")))
-    stamps.append(log.months.stamp())
-    log.label(log.last(1)[0], True)
-    stamps.append(log.months.stamp())
-    assert stamps[0] == () and len(set(stamps)) == 3
-    assert log.months.stamp() == stamps[-1]
