@@ -12,7 +12,8 @@ import numpy
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.store import FIT_PATH, FitStore
-from tests.activation.scorer.support import FakeVectors, three_texts
+from engine.activation.scorer.texts import TopicTexts
+from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
 from tests.activation.support import workspace_files
 from tests.cases import each_case
 
@@ -22,7 +23,8 @@ SIZE = FakeVectors.dimensions
 
 @cache
 def three_fitted() -> Fitted:
-    return fit(three_texts(), FakeVectors())
+    examples = {"refund": REFUND, "deploy": DEPLOY, "holiday": HOLIDAY}
+    return fit([TopicTexts(name, name, "", of) for name, of in examples.items()], FakeVectors())
 
 
 def same(left: Fitted, right: Fitted) -> bool:
