@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_type_hints
 
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import masked
-from engine.store.monthly import AnotherFile, LogStamp, Mark, MonthlyLog, Record, line_of, record_of
+from engine.store.monthly import AnotherFile, Mark, MonthlyLog, Record, line_of, record_of
 
 if TYPE_CHECKING:
     from engine.activation.trace import Message, TopicTrace, Trace
@@ -121,12 +121,12 @@ def worth_logging(trace: Trace) -> tuple[TopicTrace, ...]:
 
 def decision_id(message: Message, message_hash: str, topic: str) -> str:
     """The id of a decision, the same if it is made again after a restart."""
-    whole = "\0".join((message.at.isoformat(), message.session_id, message.direction, message_hash, topic))
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    parts = message.at.isoformat(), message.session_id, message.direction, message_hash, topic
+    return hash_of("\0".join(parts))[:16]
 
 
 def hash_of(text: str) -> str:
-    """sha256 of a message, including texts with lone surrogates."""
+    """sha256 of a text, which may have lone surrogates."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -329,15 +329,7 @@ class DecisionLog:
 
     def read(self) -> tuple[Decision, ...]:
         """The whole log; see ``DecisionReading.update``."""
-        return self.reading().update()
-
-    def reading(self) -> DecisionReading:
-        """A reader whose updates read only what was added to the log."""
-        return DecisionReading(self.months)
-
-    def stamp(self) -> LogStamp:
-        """The state of the log's files, which changes whenever the log does."""
-        return self.months.stamp()
+        return DecisionReading(self.months).update()
 
     def flush(self) -> None:
         """Tries again to write pending records."""

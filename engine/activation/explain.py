@@ -17,10 +17,10 @@ from engine.activation.policy import (
     NOT_ASKED,
     NOT_OFFERED,
     Step,
-    Thresholds,
     decide,
     thresholds_of,
 )
+from engine.activation.signals import TRIGGER_SIGNAL, probability_of
 from engine.activation.trace import (
     Contribution,
     Direction,
@@ -35,10 +35,6 @@ from engine.startup.records import dataclass
 if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
-
-TRIGGER_SIGNAL = "trigger"
-"""Name of the tier-1 hits among a topic's contributions."""
-
 
 _SHOWN_MATCHES = 3
 _MATCH_LENGTH = 40
@@ -90,11 +86,6 @@ class Case:
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
-
-    @property
-    def marks(self) -> list[float]:
-        """The scores that have an effect."""
-        return [mark for mark in (self.step.gate_at, self.step.activate_at) if mark is not None]
 
     def decide(
         self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
@@ -186,21 +177,21 @@ def _why_dropped(case: Case) -> str:
         score = format_score(case.score)
         return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
-    if not case.marks:
+    if not case.step.marks:
         return f"{start} watchers.policy.{priority} sets no threshold"
     from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
-    lowest = min(case.marks)
+    lowest = min(case.step.marks)
     source = case.threshold_source(lowest, from_table)
     return f"{start} {below(case.score, lowest)}{source}{case.from_signals}"
 
 
 def _evidence(case: Case) -> str:
     """The match and the score of a candidate, compared with its thresholds."""
-    score, step = case.score, case.step
-    thresholds = Thresholds(step.gate_at, step.activate_at)
+    score, marks = case.score, case.step.marks
     if case.verdict == "manual":
-        thresholds = thresholds_of(case.topic, case.context.watchers, matched=bool(case.hits))
-    marks = [mark for mark in (thresholds.gate, thresholds.activate) if mark is not None and mark > 0]
+        own = thresholds_of(case.topic, case.context.watchers, matched=bool(case.hits))
+        marks = own.gate or 0.0, own.activate or 0.0
+    marks = tuple(filter(None, marks))
     reached = max((mark for mark in marks if mark <= score), default=None)
     missed = min((mark for mark in marks if mark > score), default=None)
     if reached is not None and missed is not None:
@@ -297,12 +288,11 @@ def _without_match(case: Case) -> str:
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
     if not weights or not 0 < score < 1:
         return ""
-    left = (1 + math.tanh((math.log(score / (1 - score)) - sum(weights)) / 2)) / 2
+    left = probability_of(math.log(score / (1 - score)) - sum(weights))
     step = case.decide(case.topic, (), left, context.watchers)
-    marks = [mark for mark in (step.gate_at, step.activate_at) if mark is not None]
     active = "still active" if case.gate is None else "active without the gate"
     outcome = {"activate": active, "ask": context.uncertain}.get(step.kind, "dropped")
-    return f"{start}it would score about {format_score(left, *marks)}: {outcome}"
+    return f"{start}it would score about {format_score(left, *step.marks)}: {outcome}"
 
 
 def _outcome(case: Case, step: Step, score: float) -> str:

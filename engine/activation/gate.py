@@ -6,7 +6,6 @@ restarts. A failed question is an outcome like any other: visible, and handled a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from engine.activation.decisions import hash_of
 from engine.activation.trace import GateOutcome
 from engine.errors import AutopoiesisError
 from engine.startup.records import dataclass
@@ -35,8 +35,8 @@ PROFILE_EXAMPLES = 5
 CACHE_PATH = "scratch/gate-cache.json"
 CACHE_LIMIT = 5_000
 
-_GRACE_S = 0.5
-"""Time to wait for a cancelled question to end."""
+_GRACE_S = 1.0
+"""Time to wait for cancelled questions to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Gate:
     ) -> None:
         self.provider = provider
         self._settings = settings
-        self._cache = None if isinstance(provider, InstantGate) else cache
+        self._cache = cache
         self._loop: LoopThread | None = None
         self._guard = threading.Lock()
 
@@ -131,88 +131,69 @@ class Gate:
         own = {"ask": settings.ask_deadline_s, "claude-code": settings.claude_code_deadline_s}
         return own.get(self.provider.name, settings.deadline_s)
 
-    def known(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-        """The outcomes without asking anyone; questions that would have been asked have failed."""
-        unknown = self._failed("not asked: the message is not live")
-        return tuple(outcome or unknown for outcome in self._immediate(questions))
-
-    async def ask(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
+    def ask(self, questions: Sequence[GateQuestion], *, live: bool = True) -> tuple[GateOutcome, ...]:
         """The outcome of every question about one message, in order; never raises for a failing provider.
 
-        Questions without an answer at the deadline are cancelled and ``failed``. Cancelling this call cancels
-        them too.
+        Questions without an answer at the deadline are cancelled and ``failed``. If the message is not
+        ``live``, nobody is asked, and what is neither cached nor calculated has failed. Safe in any thread.
         """
-        import asyncio  # noqa: PLC0415 — slow; most messages ask nobody
-
-        outcomes = self._immediate(questions)
-        asked = [question for question, known in zip(questions, outcomes, strict=True) if known is None]
-        answers = await asyncio.gather(*map(self._answer, asked))
-        # An event loop that draws a screen never waits for the disk.
-        await asyncio.to_thread(self._remember, asked, answers)
-        rest = iter(answers)
-        return tuple(known or next(rest) for known in outcomes)
-
-    def ask_and_wait(self, questions: Sequence[GateQuestion]) -> tuple[GateOutcome, ...]:
-        """``ask`` for synchronous callers, from any thread.
-
-        Questions run on an event loop in a thread that is kept for the next message, so that connections stay
-        open and nothing outlasts the deadline.
-        """
-        outcomes = self._immediate(questions)
-        if None not in outcomes:
-            return tuple(filter(None, outcomes))
-        from engine.providers.loop import LoopThread  # noqa: PLC0415 — imports asyncio
-
-        with self._guard:
-            if self._loop is None:
-                self._loop = LoopThread("gate")
-            loop = self._loop
-        answers = loop.run(self.ask(questions), timeout=self.deadline + 1.0)
-        if answers is not None:
-            return answers
-        failed = self._late() if self._loop is loop else self._failed("cancelled: the gate was closed")
-        return tuple(known or failed for known in outcomes)
+        provider, cache = self.provider, self._cache
+        if isinstance(provider, InstantGate):
+            return tuple(map(provider.decide, questions))
+        by_key = {question_key(question, provider.identity): question for question in questions}
+        known = {key: found for key in by_key if cache is not None and (found := cache.get(key))}
+        asked = [key for key in by_key if key not in known]
+        if asked and live:
+            answers = dict(zip(asked, self._answers(provider, [by_key[key] for key in asked]), strict=True))
+            if cache is not None:
+                cache.put({key: of for key, of in answers.items() if of.answer != "failed"})
+        else:
+            answers = dict.fromkeys(asked, self._failed("not asked: the message is not live"))
+        known |= answers
+        return tuple(known[question_key(question, provider.identity)] for question in questions)
 
     def close(self) -> None:
-        """Stops the thread of ``ask_and_wait`` and cancels its questions; takes at most a second."""
+        """Stops the thread of ``ask`` and cancels its questions; takes at most a second."""
         with self._guard:
             loop, self._loop = self._loop, None
         if loop is not None:
             # A provider that holds connections closes those of the loop.
             loop.close(getattr(self.provider, "aclose", None))
 
-    def _immediate(self, questions: Sequence[GateQuestion]) -> list[GateOutcome | None]:
-        """The outcomes that need no waiting: cached answers, and those of a provider that calculates."""
-        if isinstance(self.provider, InstantGate):
-            return [self.provider.decide(question) for question in questions]
-        if self._cache is None:
-            return [None] * len(questions)
-        identity = self.provider.identity
-        return [self._cache.get(question_key(question, identity)) for question in questions]
+    def _answers(self, provider: AskingGate, questions: Sequence[GateQuestion]) -> Sequence[GateOutcome]:
+        """The answers of the provider.
 
-    async def _answer(self, question: GateQuestion) -> GateOutcome:
-        import asyncio  # noqa: PLC0415 — as above
+        Questions run on an event loop in a thread that is kept for the next message, so that connections stay
+        open and nothing outlasts the deadline.
+        """
+        import asyncio  # noqa: PLC0415 — slow; most messages ask nobody
 
-        assert not isinstance(self.provider, InstantGate)
-        deadline, started = self.deadline, time.monotonic()
-        task = asyncio.ensure_future(self.provider.ask(question, timeout=deadline))
-        is_late = True
-        try:
-            await asyncio.wait([task], timeout=deadline)
-        finally:
-            if is_late := task.cancel():
-                await asyncio.wait([task], timeout=_GRACE_S)
-        # What has ended is retrieved, or the loop would log it as never retrieved.
-        error = task.exception() if task.done() and not task.cancelled() else None
-        if is_late or task.cancelled():
-            return self._late()
-        if error is None:
-            outcome = task.result()
-        else:
-            # A foreign error may quote its input, including a key, so only its type is reported.
-            is_ours = isinstance(error, AutopoiesisError)
-            outcome = self._failed(str(error) if is_ours else f"unexpected {type(error).__name__}")
-        return replace(outcome, latency_ms=(time.monotonic() - started) * 1000)
+        from engine.providers.loop import LoopThread  # noqa: PLC0415 — as above
+
+        async def answer(question: GateQuestion) -> GateOutcome:
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(self.deadline):
+                    outcome = await provider.ask(question, timeout=self.deadline)
+            except TimeoutError:
+                return self._late()
+            except AutopoiesisError as error:
+                outcome = self._failed(str(error))
+            except Exception as error:  # noqa: BLE001 — of a library
+                # It may quote its input, including a key, so only its type is reported.
+                outcome = self._failed(f"unexpected {type(error).__name__}")
+            return replace(outcome, latency_ms=(time.monotonic() - started) * 1000)
+
+        async def answers() -> list[GateOutcome]:
+            return await asyncio.gather(*map(answer, questions))
+
+        with self._guard:
+            loop = self._loop = self._loop or LoopThread("gate")
+        found = loop.run(answers(), timeout=self.deadline + _GRACE_S)
+        if found is not None:
+            return found
+        failed = self._late() if self._loop is loop else self._failed("cancelled: the gate was closed")
+        return [failed] * len(questions)
 
     def _failed(self, reason: str) -> GateOutcome:
         return GateOutcome("failed", self.provider.name, self.provider.model, reason=reason)
@@ -220,17 +201,6 @@ class Gate:
     def _late(self) -> GateOutcome:
         seconds = self.deadline
         return replace(self._failed(f"no answer within {seconds:g} s"), latency_ms=seconds * 1000)
-
-    def _remember(self, asked: Sequence[GateQuestion], answers: Sequence[GateOutcome]) -> None:
-        if self._cache is not None and not isinstance(self.provider, InstantGate):
-            identity = self.provider.identity
-            self._cache.put(
-                {
-                    question_key(question, identity): outcome
-                    for question, outcome in zip(asked, answers, strict=True)
-                    if outcome.answer != "failed"
-                }
-            )
 
 
 def question_key(question: GateQuestion, identity: str) -> str:
@@ -240,19 +210,17 @@ def question_key(question: GateQuestion, identity: str) -> str:
     a topic asks again.
     """
     message = " ".join(unicodedata.normalize("NFC", question.message).split())
-    whole = "\0".join((identity, question.topic, question.profile, message))
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return hash_of("\0".join((identity, question.topic, question.profile, message)))[:40]
 
 
 class GateCache:
-    """Outcomes by question key, which survive a restart (spec 5.3); the latest ``limit`` are kept.
+    """Outcomes by question key, which survive a restart (spec 5.3); the latest ``CACHE_LIMIT`` are kept.
 
     Its file may be deleted at any time. It is read at the first look-up, and whenever an answer is added.
     """
 
-    def __init__(self, files: Files, *, limit: int = CACHE_LIMIT) -> None:
+    def __init__(self, files: Files) -> None:
         self._files = files
-        self._limit = limit
         self._known: dict[str, GateOutcome] | None = None
         self._guard = threading.Lock()
 
@@ -271,7 +239,7 @@ class GateCache:
         with self._guard:
             known = {**self._read(), **(self._known or {})}
             known = {key: of for key, of in known.items() if key not in answers} | dict(answers)
-            self._known = dict(list(known.items())[-self._limit :])
+            self._known = dict(list(known.items())[-CACHE_LIMIT:])
             tree = {key: asdict(replace(of, reason=of.reason[:200])) for key, of in self._known.items()}
             checked.save(self._files, CACHE_PATH, json.dumps(tree).encode())
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from engine.activation.gate import GateQuestion
 from engine.activation.numbers import format_score
-from engine.activation.signals import content_words, kind_of
+from engine.activation.signals import content_words, kind_of, probability_of
 from engine.activation.trace import Direction, GateOutcome, TriggerHit
 from engine.errors import GateError
 from engine.redaction.detect import redacted
@@ -115,11 +114,11 @@ def ruled(
         + 3.0 * density
         - 4.2
     )
-    return 1.0 / (1.0 + math.exp(-total))
+    return probability_of(total)
 
 
 class AskGate:
-    """Asks a person through a user interface; without one every question fails.
+    """Asks a person through a user interface.
 
     Answers are cached like any other: the same question about the same message is asked once.
     """
@@ -128,7 +127,7 @@ class AskGate:
     model = ""
     identity = "ask 1"
 
-    def __init__(self, asker: Asker | None = None) -> None:
+    def __init__(self, asker: Asker) -> None:
         self._asker = asker
 
     async def ask(self, question: GateQuestion, *, timeout: float) -> GateOutcome:
@@ -137,11 +136,6 @@ class AskGate:
         Raises:
             GateError: There is no one to ask, or no answer came in time.
         """
-        if self._asker is None:
-            raise GateError(
-                "no one to ask",
-                hint="open the workbench, or set gate.provider to one that needs no person",
-            )
         answer = await self._asker(question, timeout)
         if answer is None:
             raise GateError("no answer in time", hint="answer with y or n while the question is shown")

@@ -62,7 +62,7 @@ class LabelledMessages:
         """
         marks, found = self._cached() or ({}, {})
         try:
-            stamp = self._log.stamp()
+            stamp = self._log.months.stamp()
             if not stamp:
                 return {}
             if not marks or not self._is_current(marks):

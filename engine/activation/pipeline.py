@@ -28,7 +28,7 @@ from engine.activation.explain import PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer
-from engine.activation.trace import Direction, GateOutcome, Message, Trace
+from engine.activation.trace import Direction, Message, Trace
 
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
@@ -127,9 +127,7 @@ class WatcherPipeline:
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
         started = time.perf_counter()
-        outcomes: Sequence[GateOutcome] = ()
-        if questions:
-            outcomes = self.gate.ask_and_wait(questions) if ask else self.gate.known(questions)
+        outcomes = self.gate.ask(questions, live=ask)
         answers = {c.topic.name: outcome for c, outcome in zip(uncertain, outcomes, strict=True)}
         gate_ms = _ms_since(started) if answers else 0.0
         context = PolicyContext(
@@ -157,23 +155,17 @@ class WatcherPipeline:
             self._decisions.record(trace)
         return trace
 
-    def refit(self) -> bool:
-        """Has tier 2 learn from changed topics and labels, for one that does not fit while a message waits;
-        returns whether its scores have changed.
-        """
-        with self._guard:
-            self._refresh()
-        return self.relearn()
-
     def relearn(self) -> bool:
-        """Has tier 2 learn from new labels; returns whether its scores have changed.
+        """Has tier 2 learn from changed topics and new labels; returns whether its scores have changed.
 
         Until it is done, messages are scored with the previous fit.
         """
+        with self._guard:
+            self._refresh()
         return self._scorer.relearn()
 
     def batch(self) -> Batch:
-        """Scores many messages at once by tier 2, for the topics of the last message or ``refit``."""
+        """Scores many messages at once by tier 2, for the topics of the last message or ``relearn``."""
         return self._scorer.batch()
 
     @property

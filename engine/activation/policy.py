@@ -77,6 +77,11 @@ class Step:
     """The score from which this row activates without the gate; ``None``: never."""
     gate_at: float | None = None  # the score from which this row asks the gate; ``None``: never
 
+    @property
+    def marks(self) -> tuple[float, ...]:
+        """The scores that have an effect."""
+        return tuple(mark for mark in (self.gate_at, self.activate_at) if mark is not None)
+
 
 def threshold_of(topic: Topic, settings: WatcherSettings) -> float:
     """The tier-2 score from which a topic counts as similar."""
@@ -136,12 +141,7 @@ def decide(
 def far_step(topic: Topic, settings: WatcherSettings, *, is_input: bool = True) -> tuple[float, Step]:
     """The step of a topic without a hit that is far from the message, and the score up to which it holds."""
     step = decide(topic, (), 0.0, settings, is_input=is_input)
-    if topic.forced is not None or not is_input or settings.nominate == "pattern":
-        return math.inf, step
-    thresholds = thresholds_of(topic, settings, matched=False)
-    return min(
-        (mark for mark in (thresholds.gate, thresholds.activate) if mark is not None), default=math.inf
-    ), step
+    return min(step.marks, default=math.inf), step
 
 
 def _judge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Direction, TriggerHit
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 CALIBRATED = "probability"
 """Name of the deciding score if tier 2 is calibrated (``Trace.deciding``)."""
+TRIGGER_SIGNAL = "trigger"
+"""Name of the tier-1 hits among a topic's contributions."""
 
 _WHOLE = frozenset({"language", "sentiment", "url", "glob", "webhook", "cron"})
 _MARK = frozenset({"mention", "code"})
@@ -44,6 +47,11 @@ def content_words(text: str) -> frozenset[str]:
         word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
         for word in words
     )
+
+
+def probability_of(logit: float) -> float:
+    """The probability with these log-odds."""
+    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
 
 
 def kind_of(topic: Topic, hit: TriggerHit, direction: Direction) -> str:

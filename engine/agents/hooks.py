@@ -271,7 +271,7 @@ class Hooks:
 
     def _refit(self) -> None:
         with contextlib.suppress(AutopoiesisError, OSError):
-            self._engine.pipeline.refit()
+            self._engine.pipeline.relearn()
 
     def _forget(self, call: HookCall, known: KnownContext) -> Forgotten | None:
         """The outcome if the prompt asks to forget a rule."""

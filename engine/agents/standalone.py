@@ -112,7 +112,7 @@ def _in_background(
                 engine.recover()
                 if payload:
                     Hooks(engine).answer(call.contract.agent, payload)
-                engine.pipeline.refit()
+                engine.pipeline.relearn()
                 if minutes:
                     # Journals, rules and maintenance also happen if the workbench is never opened.
                     engine.schedule.start("hooks")

@@ -17,6 +17,7 @@ from engine.activation import decisions
 from engine.activation.decisions import (
     Decision,
     DecisionLog,
+    DecisionReading,
     Labeller,
     decision_id,
     entry_of,
@@ -314,7 +315,7 @@ def test_other_files_in_the_folder_are_not_the_log(tmp_path: Path) -> None:
 def test_rereading_reads_only_new_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
-    reading = log.reading()
+    reading = DecisionReading(log.months)
     assert reading.update() == ()
     read: list[object] = []
 
@@ -347,7 +348,7 @@ def test_a_label_may_precede_its_decision(tmp_path: Path) -> None:
     path = tmp_path / MONTH
     decision, label = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(label)
-    reading = log.reading()
+    reading = DecisionReading(log.months)
     assert reading.update() == ()
     with path.open("ab") as file:
         file.write(decision)
@@ -358,7 +359,7 @@ def test_a_label_may_precede_its_decision(tmp_path: Path) -> None:
 def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     clock = Clock()
     log = log_of(tmp_path, clock)
-    reading = log.reading()
+    reading = DecisionReading(log.months)
     for minute in range(4):
         log.record(trace(hit("a"), at=FEBRUARY + timedelta(minutes=minute)))
     assert len(reading.update()) == 4
@@ -378,17 +379,3 @@ def test_a_replaced_log_is_read_from_the_start(tmp_path: Path) -> None:
     assert len(reading.update()) == 2, "a line is read once it is complete"
     path.write_bytes(lines[2] + lines[3])
     assert reading.update() == log.read()
-
-
-def test_a_missing_log_is_empty_and_its_stamp_changes_with_it(tmp_path: Path) -> None:
-    log = log_of(tmp_path)
-    assert log.read() == () and log.last(5) == ()
-    with pytest.raises(AutopoiesisError, match="no decision matches"):
-        log.find("0123456789abcdef")
-    stamps = [log.stamp()]
-    log.record(trace(hit("a")))
-    stamps.append(log.stamp())
-    log.label(log.last(1)[0], True)
-    stamps.append(log.stamp())
-    assert stamps[0] == () and len(set(stamps)) == 3
-    assert log.stamp() == stamps[-1]

@@ -145,6 +145,7 @@ def test_mentions_match_only_names_of_persons(name: str, text: str, expected: li
         ("SELECT a FROM b WHERE c", []),
         ("keep it ACTIVE, and set the other one to ARCHIVED or DELETED", []),
         ("run `WHY IS THIS BROKEN` please", []),
+        ("see `WHY` and https://x.org/A\nWHY IS THIS BROKEN", ["WHY IS THIS BROKEN"]),
         ("```\nWHY IS THIS BROKEN\n```", []),
         ("https://x.org/WHY/IS/THIS", []),
         ("", []),
@@ -217,6 +218,7 @@ def code_in(text: str) -> list[tuple[str, str]]:
         ("```py\nnever closed", "python"),
         ("```brainfuck\n+\n```", "brainfuck"),
         ("```\nfn main() {}\n```", ""),
+        ("~~~\nx\n```\n~~~", ""),
     ],
 )
 def test_a_fence_names_its_language(fence: str, language: str) -> None:

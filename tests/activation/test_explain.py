@@ -21,10 +21,11 @@ from engine.activation.trace import (
     TriggerHit,
     Verdict,
 )
-from engine.settings.model import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic
 from tests.activation.support import pattern, topic
 from tests.activation.support import row as trace_row
+from tests.activation.tuning_cases import CALIBRATED
 from tests.cases import each_case
 
 HITS = (TriggerHit(0, "pattern", "review", 0, 6), TriggerHit(0, "pattern", "PR", 9, 11))
@@ -33,10 +34,6 @@ EVENT = (TriggerHit(0, "webhook", "email new_message"),)
 FOR = (Contribution("vectors", 1.93), Contribution("words", 1.2), Contribution("message", -0.6))
 MATCHED = (Contribution("trigger", 2.4), *FOR)
 AGAINST = (Contribution("message", -1.21), Contribution("words", 0.4), Contribution("bm25", 0.01))
-TABLE: dict[Priority, PolicyRow] = {
-    "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
-    "medium": PolicyRow(activate=0.6, gate=0.25),
-}
 YES = GateOutcome("yes", "local", probability=0.81)
 NO = GateOutcome("no", "openai", cached=True)
 OFFERED = GateOutcome("offered", "agent")
@@ -85,7 +82,9 @@ def spec(
 def likely(*given: Any, **of: Any) -> Case:
     """A case whose score is a probability, hits included."""
     return spec(
-        *given, preset="calibrated", **{**of, "watchers": {"policy": TABLE, **of.get("watchers", {})}}
+        *given,
+        preset="calibrated",
+        **{**of, "watchers": {"policy": CALIBRATED.policy, **of.get("watchers", {})}},
     )
 
 

@@ -134,7 +134,7 @@ def test_untrusted_texts_cannot_escape_their_delimiters() -> None:
     prompt.encode("utf-8")
 
 
-async def test_answers_are_cached_per_model_and_server(tmp_path: Path) -> None:
+def test_answers_are_cached_per_model_and_server(tmp_path: Path) -> None:
     cache = GateCache(workspace_files(tmp_path))
     asked = []
     for model in (
@@ -144,7 +144,7 @@ async def test_answers_are_cached_per_model_and_server(tmp_path: Path) -> None:
         Model(replied("NO")),
     ):
         gate = Gate(ModelGate(model), GateSettings(), cache)
-        (outcome,) = await gate.ask([QUESTION])
+        (outcome,) = gate.ask([QUESTION])
         asked.append(outcome and outcome.answer)
     assert asked == ["yes", "no", "no", "yes"], "the fourth equals the first and is cached"
 
@@ -152,7 +152,7 @@ async def test_answers_are_cached_per_model_and_server(tmp_path: Path) -> None:
 def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
     model = Model(replied("YES"))
     gate = Gate(ModelGate(model), GateSettings())
-    gate.ask_and_wait([QUESTION])
+    gate.ask([QUESTION])
     gate.close()
     assert model.closed
 
@@ -228,4 +228,4 @@ def test_the_agents_gate_offers_every_question_at_once_and_for_free() -> None:
     offered = GateOutcome("offered", "agent", reason="the agent opens it if it applies")
     gate = Gate(AgentGate(), GateSettings())
     assert GateSettings().provider == AgentGate.name
-    assert gate.ask_and_wait([QUESTION] * 3) == gate.known([QUESTION] * 3) == (offered,) * 3
+    assert gate.ask([QUESTION] * 3) == gate.ask([QUESTION] * 3, live=False) == (offered,) * 3

@@ -193,14 +193,6 @@ def test_a_damaged_cache_is_gathered_again(workspace: Workspace, damage: bytes) 
     assert workspace.reads == 1
 
 
-def test_a_read_only_workspace_is_read_and_not_written(workspace: Workspace) -> None:
-    workspace.label("money back")
-    files = workspace_files(workspace.root, read_only=True)
-    expected = {"refund": Labelled(("money back",))}
-    assert LabelledMessages(DecisionLog(files), files)() == expected
-    assert not (workspace.root / LABELLED_PATH).exists()
-
-
 def test_an_unreadable_log_keeps_the_labels_found_before(workspace: Workspace) -> None:
     workspace.label("money back")
     expected = workspace.gather()

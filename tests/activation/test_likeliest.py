@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from engine.activation.candidates import LIKELIEST, Candidate, likeliest
+from engine.activation.candidates import LIKELIEST
 from engine.activation.decisions import DecisionLog
 from engine.activation.gate import GateProvider
 from engine.activation.gates import AgentGate, LocalGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import Batch, Explanation, Hits
 from engine.activation.trace import Trace
 from engine.settings.model import PolicyRow, WatcherSettings
@@ -144,21 +143,5 @@ def test_output_offers_a_topic_whose_trigger_matched() -> None:
     assert trace.active == ("sure",) and trace.offered == ("low",)
 
 
-def test_equally_probable_topics_are_offered_by_name_and_only_the_uncertain_ones() -> None:
-    def candidate(name: str, score: float, kind: StepKind) -> Candidate:
-        return Candidate(topic(name), (), score, Step(kind, "medium <.60", 0.2, 0.6, 0.2))
-
-    kinds: tuple[tuple[str, StepKind], ...] = (
-        *((name, "ask") for name in ("d", "b", "c", "a")),
-        ("on", "activate"),
-        ("hand", "manual"),
-        ("off", "off"),
-    )
-    found = likeliest([candidate(name, 0.4, kind) for name, kind in kinds], offers=True, deciding="tfidf")
-    assert [(each.topic.name, each.step.kind) for each in found] == [
-        ("d", "drop"),
-        ("b", "ask"),
-        ("c", "drop"),
-        ("a", "ask"),
-        *kinds[4:],
-    ]
+def test_of_equally_probable_topics_the_first_by_name_are_offered() -> None:
+    assert watching(AgentGate(), dict.fromkeys("dbca", 0.4)).process("hello").offered == ("a", "b")

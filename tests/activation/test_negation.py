@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.activation.negation import is_denied, negator
+from engine.activation.negation import negator
 from engine.settings.model import WatcherSettings
 from tests.activation.support import Topics, pattern, pipeline_of, topic
 from tests.cases import each_case
@@ -92,14 +92,6 @@ def test_a_negated_request_is_recognized(text: str, by: str) -> None:
 )
 def test_facts_conditions_and_other_clauses_negate_nothing(text: str) -> None:
     assert negated(text) == ""
-
-
-@each_case(
-    ("text", "denied"),
-    [("not urgent", True), ("nothing very urgent", True), ("it isn't urgent", True), ("No. Urgent", False)],
-)
-def test_a_statement_can_be_denied(text: str, denied: bool) -> None:
-    assert is_denied(text, text.lower().index("urgent")) is denied
 
 
 def test_a_topic_whose_hits_are_all_negated_is_dropped_and_says_why() -> None:

@@ -15,19 +15,14 @@ from engine.activation.trace import Direction, Event, Message, TriggerHit
 from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import WatcherSettings
 from engine.topics.expressions import compile_expression
-from engine.topics.model import Activation, Topic, Trigger
+from engine.topics.model import Topic, Trigger
+from tests.activation import support
+from tests.activation.support import pattern
 from tests.cases import each_case
 
 
-def topic(
-    name: str, *triggers: Trigger, activation: Activation = "gated", forced: bool | None = None
-) -> Topic:
-    path = f"topics/{name}.md"
-    return Topic(name, path, name, "", "", triggers=triggers, activation=activation, forced=forced)
-
-
-def pattern(match: str, line: int = 0) -> Trigger:
-    return Trigger("pattern", match=match, line=line)
+def topic(name: str, *triggers: Trigger) -> Topic:
+    return support.topic(name, triggers=triggers)
 
 
 MAIL = topic("mail", Trigger("webhook", source="email"), pattern(r"\b(email|inbox|mail)\b"))
@@ -110,7 +105,7 @@ def test_an_invalid_or_slow_pattern_is_reported_once_and_used_again_only_after_a
     slow, invalid = matcher.problems
     assert (slow.path, slow.line, invalid.line, invalid.severity) == ("topics/t.md", 5, 7, "error")
     assert "longer than 5 ms" in slow.what and "missing )" in invalid.what
-    matcher.update([Topic("t", "topics/t.md", "new title", "", "new text", triggers=triggers)])
+    matcher.update([support.topic("t", "new text", title="new title", triggers=triggers)])
     assert matcher.match(Message("aaa")) == {}
     matcher.update([topic("t", pattern("a+$"))])
     assert matcher.problems == ()
@@ -153,12 +148,8 @@ def test_a_removed_topic_no_longer_matches() -> None:
     assert list(matcher.match(Message("", paths=("docs/a/b.md",)))) == ["c"]
 
 
-def hint(match: str, text: str, scope: str = "output") -> Trigger:
-    return Trigger("pattern", scope=scope, match=match, correction_hint=text)  # type: ignore[arg-type]
-
-
 def test_tool_calls_are_matched_only_by_output_patterns() -> None:
-    triggers = hint("--amend", "Never amend"), hint("commit", "Both", "both"), hint("commit", "In", "input")
+    triggers = pattern("--amend", scope="output"), *(pattern("commit", scope=of) for of in ("both", "input"))
     matcher = PatternMatcher([topic("t", *triggers, Trigger("keywords", scope="output", words=("git",)))])
     message = Message("Done.", "output", calls=("ls", "git commit --amend"))
     (found,) = matcher.match(message)["t"]

@@ -16,6 +16,7 @@ from engine.activation.gate import GateProvider
 from engine.activation.gates import AskGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.trace import Event, Message, Trace
+from engine.errors import GateError
 from engine.meaning.text import CHARACTERS_READ
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -82,12 +83,15 @@ def test_the_example_of_the_specification() -> None:
 
 @each_case(("on_failure", "verdict"), [("skip", "failed"), ("activate", "active")])
 def test_a_failed_gate_is_reported_and_handled_as_configured(on_failure: str, verdict: str) -> None:
-    trace = pipeline(pr_topic(), provider=AskGate(), on_failure=on_failure).process("review")
+    async def nobody(question: Any, timeout: float) -> bool:
+        raise GateError("nobody to ask")
+
+    trace = pipeline(pr_topic(), provider=AskGate(nobody), on_failure=on_failure).process("review")
     (row,) = trace.rows
     assert row.verdict == verdict and row.gate is not None and row.gate.answer == "failed"
-    assert "no one to ask" in row.why
+    assert "nobody to ask" in row.why
     if on_failure == "skip":
-        assert trace.why.startswith("nothing active: the gate failed for 1 topic (no one to ask")
+        assert trace.why.startswith("nothing active: the gate failed for 1 topic (nobody to ask")
 
 
 def test_the_gate_is_shown_the_whole_message_and_the_profile() -> None:
@@ -162,8 +166,9 @@ def test_changed_topics_are_noticed_with_the_next_message() -> None:
     source.topics = (DEPLOY, MAIL)
     assert watching.process("deploy").active == ("deployment",)
     assert {row.topic for row in watching.process("review").rows} == {"deployment", "email-triage"}
-    source.topics = (dataclasses.replace(DEPLOY, forced=False), MAIL)
-    assert verdicts(watching.process("deploy"))["deployment"] == "off"
+    for of, verdict in (({"forced": False}, "off"), ({"activation": "manual"}, "manual")):
+        source.topics = (dataclasses.replace(DEPLOY, **of), MAIL)
+        assert verdicts(watching.process("deploy"))["deployment"] == verdict
     source.topics = ()
     assert watching.process("deploy").rows == ()
 

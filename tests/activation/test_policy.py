@@ -6,19 +6,14 @@ from typing import Any
 
 from engine.activation.policy import Step, decide, far_step
 from engine.activation.trace import TriggerHit
-from engine.settings.model import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, WatcherSettings
 from tests.activation.support import topic
+from tests.activation.tuning_cases import CALIBRATED
 from tests.cases import each_case
 
 HIT = (TriggerHit(0, "pattern", "review", 0, 6),)
 EVENT = (TriggerHit(0, "webhook", "email new_message"),)
 CRON = (TriggerHit(0, "cron", "x"),)
-TABLE: dict[Priority, PolicyRow] = {
-    "critical": PolicyRow(activate=0.5, gate=0.1, matched=0.0),
-    "high": PolicyRow(activate=0.55, gate=0.2),
-    "medium": PolicyRow(activate=0.6, gate=0.25),
-    "low": PolicyRow(activate=0.7, gate=0.3),
-}
 AUTO, MANUAL = {"activation": "auto"}, {"activation": "manual"}
 ON, OFF = {"forced": True}, {"forced": False}
 CRITICAL, HIGH, LOW = ({"priority": priority} for priority in ("critical", "high", "low"))
@@ -35,7 +30,7 @@ def calibrated(
     hits: tuple[TriggerHit, ...], score: float, settings: dict[str, Any] | None = None, **of: Any
 ) -> Step:
     """The score is a probability that includes the hits."""
-    return step(hits, score, {"preset": "calibrated", "policy": TABLE, **(settings or {})}, **of)
+    return step(hits, score, {"preset": "calibrated", "policy": CALIBRATED.policy, **(settings or {})}, **of)
 
 
 def own(gate: float | None = None, activate: float | None = None) -> dict[str, Any]:

@@ -168,10 +168,12 @@ def test_topics_changed_during_a_fit_are_kept(watched: Watched, fitting: Fitting
 
 
 def test_a_label_given_during_a_topic_change_is_not_lost(watched: Watched, fitting: Fitting) -> None:
-    """Without a pipeline, labels can be learned while topics are being fitted."""
+    """Without a pipeline, labels can be learned while topics are being fitted, and messages scored."""
     fitting.hold()
     updating = start_thread(lambda: watched.scorer.update((REFUNDS, HOLIDAYS)))
     assert fitting.begun.wait(WAIT_S)
+    for found in (watched.scorer.score("july", {}), watched.scorer.explain("july", {}, ["refund", "deploy"])):
+        assert set(found) == {"refund", "deploy"}, "of the previous fit"
     watched.labelled["refund"] = Labelled(noise=(MESSAGE,))
     assert watched.scorer.relearn()
     fitting.release.set()

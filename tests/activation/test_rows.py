@@ -10,7 +10,6 @@ from engine.activation.candidates import (
     Candidate,
     corrections_of,
     rows_of,
-    verdict_of,
     worth_explaining,
 )
 from engine.activation.explain import PolicyContext
@@ -21,7 +20,6 @@ from engine.activation.trace import (
     GateOutcome,
     Span,
     TriggerHit,
-    Verdict,
 )
 from engine.settings.model import WatcherSettings
 from tests.activation.support import pattern, topic
@@ -45,27 +43,6 @@ def test_relevant_and_nearest_candidates_are_explained() -> None:
     others = [candidate("far"), candidate("hit", hits=(HIT,)), candidate("off", kind="off")]
     names = worth_explaining([*near, *others])
     assert set(names) == {"hit", "off", *(f"near{number:02}" for number in range(5, EXPLAINED_ROWS + 5))}
-
-
-@each_case(
-    ("kind", "answer", "on_failure", "verdict"),
-    [
-        ("activate", None, "skip", "active"),
-        ("manual", None, "skip", "manual"),
-        ("off", None, "skip", "off"),
-        ("drop", None, "skip", "dropped"),
-        ("ask", "yes", "skip", "active"),
-        ("ask", "no", "activate", "rejected"),
-        ("ask", "offered", "activate", "offered"),
-        ("ask", "failed", "skip", "failed"),
-        ("ask", "failed", "activate", "active"),
-    ],
-)
-def test_verdicts_follow_from_step_and_gate(
-    kind: StepKind, answer: GateAnswer | None, on_failure: str, verdict: Verdict
-) -> None:
-    gate = None if answer is None else GateOutcome(answer, "test")
-    assert verdict_of(Step(kind, "", 0.15), gate, on_failure) == verdict
 
 
 @each_case(

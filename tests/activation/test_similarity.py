@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.activation.similarity import TfidfScorer
 from tests.activation.support import PR_INSTRUCTIONS, topic
-from tests.cases import each_case
 
-TEXTS = (
-    PR_INSTRUCTIONS,
-    "Sort the inbox: urgent, actionable, informational, spam. Draft replies to the actionable e-mails.",
-    "Deploy to production only after the canary has run for an hour; roll back on errors. Deploy, deploy!",
-    "",
-    "Grüße an die Straße: Überprüfe die Größe. İstanbul ISTANBUL ıstanbul ΣΊΣΥΦΟΣ",
-    "日本語のテキスト 日本語 テスト и немного русского текста про развёртывание",
-    "a b c 1 2 x",
-    "snake_case camelCase 3.14 v2.0 don't e-mail user@example.com #42 C++ __init__",
-    "deploy the the the the review review",
-)
-MESSAGES = (
-    "Can you review the PR that just came in?",
-    "",
-    "   \n\t ",
-    "deploy",
-    "DEPLOY to PRODUCTION, please deploy the deploy",
-    "ΣΊΣΥΦΟΣ überprüfe İSTANBUL",
-    "日本語 тест развёртывание",
-    "nothing of this occurs zzzz qqqq",
-    "x" * 10_000,
-    "don't __init__ v2 42 \x00 \ud800",
-    " ".join(TEXTS),
-)
+SCRIPTS = "Grüße an die Straße: Überprüfe die Größe. İstanbul ISTANBUL ıstanbul ΣΊΣΥΦΟΣ 日本語 развёртывание"
+ODD = "a b c 1 2 x snake_case camelCase 3.14 v2.0 don't e-mail user@example.com #42 C++ __init__ \x00 \ud800"
 
 
 def reference(texts: list[str], message: str, max_features: int = 5000) -> list[float]:
@@ -53,29 +30,21 @@ def ours(texts: list[str], message: str, max_features: int = 5000) -> list[float
     return [scores[known.name] for known in topics]
 
 
-@each_case("message", MESSAGES)
-def test_scores_are_those_of_scikit_learn(message: str) -> None:
-    texts = list(TEXTS)
-    assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
-
-
 def test_the_most_frequent_words_are_kept_of_a_large_vocabulary() -> None:
     texts = ["deploy deploy deploy now", "review review then"]
     for message in ("deploy the review", "now then"):
         assert ours(texts, message, 2) == pytest.approx(reference(texts, message, 2), abs=1e-12)
 
 
-words = st.sampled_from(
-    ["review", "deploy", "Größe", "größe", "the", "a", "zz", "日本", "x1", "don't", "ﬁ", "İ"]
-)
+words = st.sampled_from([*PR_INSTRUCTIONS.split(), *SCRIPTS.split(), *ODD.split(" "), "ﬁ"])
 texts_of_words = st.lists(words, max_size=12).map(" ".join)
 
 
-@given(
-    st.lists(texts_of_words, min_size=1, max_size=6).filter(lambda texts: any("review" in t for t in texts)),
-    texts_of_words | st.text(max_size=40),
-)
+@given(st.lists(texts_of_words, max_size=6), texts_of_words | st.text(max_size=40))
+@example([PR_INSTRUCTIONS, SCRIPTS, ODD], "Can you review the PR that just came in?")
+@example([PR_INSTRUCTIONS, SCRIPTS, ODD], f"DEPLOY ΣΊΣΥΦΟΣ überprüfe İSTANBUL, {'x' * 10_000} {ODD}")
 def test_scores_of_any_topics_and_message_equal_scikit_learn(texts: list[str], message: str) -> None:
+    texts = [PR_INSTRUCTIONS, *texts]  # scikit-learn refuses texts without any word
     assert ours(texts, message) == pytest.approx(reference(texts, message), abs=1e-12)
 
 
@@ -85,8 +54,8 @@ def test_topics_without_words_score_zero() -> None:
 
 
 def test_an_update_gives_the_same_scores_as_a_new_scorer() -> None:
-    scorer = TfidfScorer([topic("a", TEXTS[0]), topic("b", TEXTS[1]), topic("c", TEXTS[2])])
-    changed = [topic("b", TEXTS[1]), topic("a", TEXTS[0] + " deploy"), topic("d", TEXTS[4])]
+    scorer = TfidfScorer([topic("a", PR_INSTRUCTIONS), topic("b", "Sort the inbox."), topic("c", SCRIPTS)])
+    changed = [topic("b", "Sort the inbox."), topic("a", f"{PR_INSTRUCTIONS} deploy"), topic("d", "deploy")]
     scorer.update(changed)
     assert scorer.score("deploy the inbox") == TfidfScorer(changed).score("deploy the inbox")
     scorer.update([])

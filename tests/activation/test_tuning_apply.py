@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.activation.policy import Thresholds
@@ -198,6 +199,7 @@ def test_labels_are_scored_by_fits_without_them_once_they_are_there(engine: Engi
     assert honest.held_out and engine.tuning.table() is honest
     column = honest.column(TOPIC)
     assert honest.scores[0, column] > taught.scores[0, column]
+    assert np.array_equal(honest.scores[1:], taught.scores[1:]), "of messages that are no labels"
 
 
 def test_the_table_is_cached_until_something_changes(engine: Engine, sample: Path) -> None:

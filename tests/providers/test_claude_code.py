@@ -255,6 +255,6 @@ def test_the_command_has_its_own_deadline(claude: Install) -> None:
     claude("sleep 600")
     settings = GateSettings(deadline_s=600, claude_code_deadline_s=0.3)
     gate = Gate(ModelGate(ClaudeCode(purpose=GATE)), settings)
-    (outcome,) = gate.ask_and_wait([GateQuestion("review this", "a", "about", "Name: a")])
+    (outcome,) = gate.ask([GateQuestion("review this", "a", "about", "Name: a")])
     gate.close()
     assert outcome is not None and outcome.answer == "failed" and "no answer within 0.3 s" in outcome.reason

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy
 
+from engine.activation.decisions import hash_of
 from engine.activation.scorer.fitted import (
     Fitted,
     Known,
     fired_by,
     logits_of,
     parts_of_message,
-    probability_of,
 )
 from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
+from engine.activation.signals import probability_of
 from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class CalibratedBatch(Batch):
         if known is None or self._key == (key := self._key_of(known)):
             return
         hits = dict(messages)
-        labels = sorted(labels_in(known.texts), key=lambda text: hashlib.sha256(_bytes(text)).digest())
+        labels = sorted(labels_in(known.texts), key=hash_of)
         names = known.fitted.names
         store = self._store
         totals = None if store is None else store.load_held_out(key, (len(labels), len(names) + 1))
@@ -132,7 +132,3 @@ def without(topics: Sequence[TopicTexts], messages: Iterable[str]) -> tuple[Topi
         replace(each, examples=kept(each.examples), useful=kept(each.useful), noise=kept(each.noise))
         for each in topics
     )
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")

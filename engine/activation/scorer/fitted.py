@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -150,10 +149,6 @@ def gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floa
     ends = numpy.cumsum(sizes)
     at = numpy.repeat(firsts - (ends - sizes), sizes) + numpy.arange(ends[-1] if len(ends) else 0)
     return sizes, fitted.classes[at], fitted.weights[at]
-
-
-def probability_of(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
 
 
 def fired_by(text: str, hits: Hits) -> dict[str, float]:

@@ -17,12 +17,12 @@ from engine.activation.scorer.fitted import (
     fired_by,
     logits_of,
     parts_of_message,
-    probability_of,
 )
 from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
 from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
+from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL, probability_of
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import Contribution
 from engine.meaning.vectors import TokenVectors
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
 
-OTHERS, TRIGGER = "other topics", "trigger"
-SIGNALS = ("base", "words", "letters", "vectors", TRIGGER)
+OTHERS = "other topics"
+SIGNALS = ("base", "words", "letters", "vectors", TRIGGER_SIGNAL)
 """What a trace calls the attributes of ``Parts``."""
 SMALLEST = 0.05
 """Log-odds below which a contribution is not shown."""
@@ -72,7 +72,7 @@ class CalibratedScorer:
             used, or none, and topics that are not in it are scored by their triggers alone.
     """
 
-    deciding = "probability"
+    deciding = CALIBRATED
 
     def __init__(
         self,
@@ -147,17 +147,15 @@ class CalibratedScorer:
                 return {}
             found = self._find(text, hits, self._known)
         known = found.known
-        fitted = [name for name in dict.fromkeys(names) if name in known.places]
-        places = [known.places[name] for name in fitted]
-        against = {signal: getattr(found.parts, signal)[places].tolist() for signal in SIGNALS}
-        telling = dict(zip(fitted, telling_words(text, known.fitted, places), strict=True))
+        wanted = [name for name in dict.fromkeys(names) if name in found.logits]
+        places = {name: known.places[name] for name in wanted if name in known.places}
+        telling = dict(zip(places, telling_words(text, known.fitted, [*places.values()]), strict=True))
         explained = {}
-        for name in dict.fromkeys(names):
-            if name not in found.logits:
-                continue
-            index = fitted.index(name) if name in telling else None
-            parts = {signal: 0.0 if index is None else values[index] for signal, values in against.items()}
-            parts[TRIGGER] += found.added.get(name, 0.0)
+        for name in wanted:
+            parts = dict.fromkeys(SIGNALS, 0.0)
+            if name in places:
+                parts = {signal: float(getattr(found.parts, signal)[places[name]]) for signal in SIGNALS}
+            parts[TRIGGER_SIGNAL] += found.added.get(name, 0.0)
             parts[OTHERS] = found.logits[name] - sum(parts.values())
             explained[name] = Explanation(_shown(parts), telling.get(name, ()))
         return explained
@@ -184,12 +182,12 @@ class CalibratedScorer:
         key, fitted, is_new = "", None if known is None else known.fitted, False
         if known is None or known.texts != texts:
             key = fingerprint(texts, self._vectors.version)
-            fitted = None if self._store is None else self._store.load(key, self._vectors.dimensions)
+            fitted = self._stored(key)
             if fitted is None and patient:
                 fitted, is_new = self._fit(topics, texts), True
             elif fitted is None:
                 texts = ()  # not these texts: ``relearn`` fits them
-                fitted = known.fitted if known is not None else self._latest()
+                fitted = known.fitted if known is not None else self._stored("")
         if fitted is None:
             fitted = NO_FIT
         with self._replacing:
@@ -217,8 +215,8 @@ class CalibratedScorer:
         fired = None if self._matching is None else self._matching(tuple(topics.values()))
         return fit(texts, self._vectors, fired)
 
-    def _latest(self) -> Fitted | None:
-        return None if self._store is None else self._store.load("", self._vectors.dimensions)
+    def _stored(self, key: str) -> Fitted | None:
+        return None if self._store is None else self._store.load(key, self._vectors.dimensions)
 
     def _find(self, text: str, hits: Hits, known: Known) -> _Last:
         last = self._last

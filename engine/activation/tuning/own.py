@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
-_DIGITS = (2, 3, 4)
+_DIGITS = 4
 _KEYS = ("similarity_threshold", "activation_threshold")
 
 
@@ -88,11 +88,8 @@ def own_thresholds(topic: Topic, settings: WatcherSettings, thresholds: Threshol
 
 
 def rounded(value: float | None) -> float | None:
-    """A threshold rounded for a file: two digits, or up to four if it has more."""
-    if value is None:
-        return None
-    wanted = round(value, _DIGITS[-1])
-    return next(short for digits in _DIGITS if (short := round(value, digits)) == wanted)
+    """A threshold rounded for a file: at most four digits."""
+    return None if value is None else round(value, _DIGITS)
 
 
 def thresholds_in(data: bytes, path: str) -> OwnThresholds:

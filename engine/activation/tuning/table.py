@@ -179,13 +179,10 @@ class MessageTable:
         known, column = self._topics[topic], self._columns[topic]
         if known.forced is not None or known.activation == "manual":
             return np.ones(self.size, dtype=bool)
-        hit = self.hit[:, column]
-        matched = self._settings.row(known.priority).matched
-        by_hit = (
-            hit & (self.scores[:, column] >= matched) if matched is not None else self._certain[:, column]
-        )
-        found: Truths = by_hit | self._certain[:, column] | self._negated[:, column]
-        found |= ~(hit | self._nominates)
+        hit, matched = self.hit[:, column], self._settings.row(known.priority).matched
+        found: Truths = self._certain[:, column] | self._negated[:, column] | ~(hit | self._nominates)
+        if matched is not None:
+            found |= hit & (self.scores[:, column] >= matched)
         return found
 
     def can_activate(self, topic: str) -> Truths:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.activation.decisions import DecisionReading
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, TopicTrace
@@ -85,7 +86,7 @@ class Tuning:
         self._pipeline = pipeline
         self._edited = edited
         self._guard = threading.RLock()
-        self._reading = log.reading()
+        self._reading = DecisionReading(log.months)
         self._scored_by: object = None
         self._messages: list[tuple[str, Hits]] = []
         self._known: object = None
@@ -103,10 +104,10 @@ class Tuning:
         """
         with self._guard:
             config, pipeline = self._config(), self._pipeline()
-            pipeline.refit()
+            pipeline.relearn()
             if pipeline is not self._scored_by:
                 self._batch, self._scored_by = pipeline.batch(), pipeline
-            known = self._log.stamp(), self._library.topics, config.watchers, config.gate.provider
+            known = self._log.months.stamp(), self._library.topics, config.watchers, config.gate.provider
             if self._table is None or known != self._known or not self._table.held_out:
                 decisions = self._reading.update()
                 topics = {topic.name: topic for topic in self._library.topics}

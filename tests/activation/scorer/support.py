@@ -1,15 +1,14 @@
-"""A fake embedding and small topics."""
+"""A fake embedding, and examples of small topics."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.texts import TopicTexts
 from engine.activation.scorer.words import words_of
 
 if TYPE_CHECKING:
@@ -46,9 +45,3 @@ class FakeVectors:
 def _direction(word: str, dimensions: int) -> NDArray[numpy.float64]:
     seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
     return numpy.random.RandomState(seed).normal(size=dimensions)
-
-
-def three_texts(**changes: Any) -> tuple[TopicTexts, ...]:
-    """Three unrelated topics."""
-    known = {"refund": REFUND, "deploy": DEPLOY, "holiday": HOLIDAY}
-    return tuple(TopicTexts(name, name, "", examples) for name, examples in {**known, **changes}.items())

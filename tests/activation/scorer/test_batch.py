@@ -47,19 +47,6 @@ def test_scores_are_those_of_single_messages() -> None:
     assert single.batch().score(NAMES, [])[0].shape == (0, 2)
 
 
-def test_a_label_is_scored_by_a_fit_without_it() -> None:
-    batch = scorer(lunch=Labelled(noise=(TABLE, "another table of figures"))).batch()
-    taught, held_out = batch.score(NAMES, MESSAGES)
-    assert not held_out
-    batch.prepare(MESSAGES)
-    honest, held_out = batch.score(NAMES, MESSAGES)
-    assert held_out
-    lunch = NAMES.index("lunch")
-    assert honest[2, lunch] > 1.5 * taught[2, lunch], "its own label does not speak against it"
-    others = [0, 1, 3, 4]
-    assert np.array_equal(honest[others], taught[others])
-
-
 def test_fits_without_labels_are_kept_until_labels_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

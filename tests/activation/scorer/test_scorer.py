@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +11,11 @@ import pytest
 
 from engine.activation.labelled import Labelled
 from engine.activation.scorer.fit import fit
-from engine.activation.scorer.fitted import Fitted, probability_of
+from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.scorer import CalibratedScorer
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
+from engine.activation.signals import probability_of
 from engine.activation.trace import TriggerHit
 from engine.topics.model import Topic, Trigger
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
@@ -258,24 +258,3 @@ def test_labels_are_applied_only_by_relearn(fits: list[tuple[str, ...]]) -> None
     assert probabilities(found, "give me my money back for the bus") == before
     assert not found.relearn()
     assert len(fits) == 3
-
-
-def test_messages_are_scored_while_topics_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An update neither delays messages nor exposes partial results."""
-    found = make_scorer()
-    fitting, go_on = threading.Event(), threading.Event()
-
-    def slow(texts: Sequence[TopicTexts], *rest: Any) -> Fitted:
-        fitting.set()
-        assert go_on.wait(30)
-        return fit(texts, *rest)
-
-    monkeypatch.setattr("engine.activation.scorer.fit.fit", slow)
-    thread = threading.Thread(target=found.update, args=(TOPICS[:1],))
-    thread.start()
-    assert fitting.wait(30)
-    assert set(probabilities(found, "july off")) == {"refund", "deploy", "holiday"}
-    assert set(found.explain("july off", {}, ["holiday", "deploy"])) == {"holiday", "deploy"}
-    go_on.set()
-    thread.join(30)
-    assert set(probabilities(found, "july off")) == {"refund"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import zlib
 from dataclasses import replace
 from functools import cache
@@ -13,8 +12,8 @@ import numpy
 from engine.activation.scorer.fit import fit
 from engine.activation.scorer.fitted import Fitted
 from engine.activation.scorer.store import FIT_PATH, FitStore
-from engine.store.faults import fail, trip
-from tests.activation.scorer.support import FakeVectors, three_texts
+from engine.activation.scorer.texts import TopicTexts
+from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
 from tests.activation.support import workspace_files
 from tests.cases import each_case
 
@@ -24,7 +23,8 @@ SIZE = FakeVectors.dimensions
 
 @cache
 def three_fitted() -> Fitted:
-    return fit(three_texts(), FakeVectors())
+    examples = {"refund": REFUND, "deploy": DEPLOY, "holiday": HOLIDAY}
+    return fit([TopicTexts(name, name, "", of) for name, of in examples.items()], FakeVectors())
 
 
 def same(left: Fitted, right: Fitted) -> bool:
@@ -79,20 +79,6 @@ def test_a_fit_of_another_form_is_not_loaded(head: bytes, tmp_path: Path) -> Non
     rest = head + data[data.index(b"\n", 9) :]
     path.write_bytes(b"%08x\n" % zlib.crc32(rest) + rest)
     assert store.load("", SIZE) is None
-
-
-def test_nothing_is_written_to_a_read_only_workspace(tmp_path: Path) -> None:
-    store = FitStore(workspace_files(tmp_path, read_only=True))
-    store.save(NAME, three_fitted())
-    assert not (tmp_path / "scratch").exists()
-
-
-def test_a_write_error_loses_only_the_new_fit(tmp_path: Path) -> None:
-    store, _, fitted = saved_fit(tmp_path)
-    with trip("replace:rename", fail(errno.ENOSPC)):
-        store.save("1" * 64, fitted)
-    assert store.load("1" * 64, SIZE) is None
-    assert store.load(NAME, SIZE) is not None
 
 
 @each_case("name", ["offsets", "classes"])

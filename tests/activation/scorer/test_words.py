@@ -84,17 +84,6 @@ def test_offsets_belong_to_the_words(text: str) -> None:
     assert [word for word, _, _ in places_of(text)] == words_of(text)
 
 
-def test_offsets_of_words_lengthened_by_case_folding() -> None:
-    text = "İzmir ﬁne cafe\u0301 ½"
-    assert [(word, text[start:end]) for word, start, end in places_of(text)] == [
-        ("izmir", "İzmir"),
-        ("fine", "ﬁne"),
-        ("café", "cafe\u0301"),
-        ("1", "½"),
-        ("2", "½"),
-    ]
-
-
 def test_words_pairs_and_parts_are_terms_that_are_counted() -> None:
     terms = terms_of(["deploy", "it", "deploy", "it"])
     counts = dict(zip(terms.words.tolist(), terms.word_counts.tolist(), strict=True))
