@@ -41,7 +41,7 @@ _DENSE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}
 _JOINT = expression(r"[./_-]+")
 _LONGEST_NAME = 64
 _CACHED = 65_536
-"""Runs of characters whose words are kept, since a conversation repeats them."""
+"""Texts without white space whose words are kept, since a conversation repeats them."""
 _KIND = expression(r"\[([^\[\]]*)\]$")
 _CODE = expression(r"(?<!\S)\S*?(?:[/_=<>{}()|\\`]|\w\.\w)")
 """The beginning of a word with signs of code."""
@@ -69,9 +69,7 @@ def words_of(text: str) -> set[str]:
 
 def packed_words(text: str) -> bytes:
     """The numbers of a text's words, uint32, ascending."""
-    found: set[int] = set()
-    for run in set(_WORD.findall(text.casefold())):
-        found.update(_numbers_in(run) if len(run) <= _LONGEST_NAME else map(number_of, _words_in(run)))
+    found: set[int] = set().union(*map(_numbers_in, set(text.casefold().split())))
     return array("I", sorted(found)).tobytes()
 
 
@@ -88,8 +86,8 @@ def _words_in(run: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_CACHED)
-def _numbers_in(run: str) -> tuple[int, ...]:
-    return tuple(map(number_of, _words_in(run)))
+def _numbers_in(text: str) -> tuple[int, ...]:
+    return tuple(map(number_of, words_of(text)))
 
 
 def number_of(word: str) -> int:
