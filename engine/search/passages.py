@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -69,9 +69,11 @@ def words_of(text: str) -> set[str]:
 
 def packed_words(text: str) -> bytes:
     """The numbers of a text's words, uint32, ascending."""
-    found: set[int] = set()
-    for run in set(_WORD.findall(text.casefold())):
-        found.update(_numbers_in(run) if len(run) <= _LONGEST_NAME else map(number_of, _words_in(run)))
+    runs = set(_WORD.findall(text.casefold()))
+    names = [run for run in runs if len(run) <= _LONGEST_NAME]
+    found = set(chain.from_iterable(map(_numbers_in, names)))
+    for run in runs.difference(names) if len(names) < len(runs) else ():
+        found.update(map(number_of, _words_in(run)))
     return array("I", sorted(found)).tobytes()
 
 
