@@ -12,9 +12,9 @@ import unicodedata
 import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -35,6 +35,9 @@ TOKENS_READ = 256
 _LONGEST = 100
 _TOKENS_KEPT = 50_000
 _PAIRS_KEPT = 100_000
+_MANY = 8
+"""Texts from which hashing their pairs at once is faster."""
+_PRIME = numpy.uint32(16777619)
 _TOKEN = expression(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
 _NON_ASCII = expression(r"[^\x00-\x7f]+")
 
@@ -85,8 +88,14 @@ class TokenVectors:
     def embed(self, texts: Sequence[str]) -> Floats:
         """Embed texts as float32 ``[len(texts), dimensions]``, rows of length 1, or zeros without words."""
         vectors = numpy.zeros((len(texts), self.dimensions), dtype=numpy.float32)
-        for index, text in enumerate(texts):
-            rows = rows_of(tokens_of(text), self._split, self._first_pair, self._pairs)
+        tokens = list(map(tokens_of, texts))
+        known = (self._split, self._first_pair, self._pairs)
+        found = (
+            [rows_of(each, *known) for each in tokens]
+            if len(tokens) < _MANY
+            else rows_of_many(tokens, *known)
+        )
+        for index, rows in enumerate(found):
             if rows:
                 total = self._sum(rows)
                 length = float(numpy.sqrt(total @ total))
@@ -116,6 +125,46 @@ def rows_of(tokens: Sequence[str], split: Split, first_pair: int, pairs: int) ->
     if pairs and len(plain) > 2:
         rows += [first_pair + _hash(f"{first} {second}") % pairs for first, second in pairwise(plain)]
     return rows
+
+
+def rows_of_many(
+    texts: Sequence[Sequence[str]], split: Split, first_pair: int, pairs: int
+) -> list[list[int]]:
+    """The same for the tokens of many texts, whose pairs are hashed at once."""
+    found = [list(chain.from_iterable(map(split, tokens))) for tokens in texts]
+    words = [[*filter(str.isalnum, tokens)] for tokens in texts] if pairs else []
+    numbers: dict[str, int] = {"^": 0, "$": 1}
+    places = [numbers.setdefault(word, len(numbers)) for each in words if each for word in ("^", *each, "$")]
+    if places:
+        following = iter((first_pair + _pair_hashes(list(numbers), numpy.array(places)) % pairs).tolist())
+        for rows, each in zip(found, words, strict=True):
+            rows += islice(following, len(each) + bool(each))
+    return found
+
+
+def _pair_hashes(words: Sequence[str], places: NDArray[Any]) -> NDArray[numpy.int64]:
+    """32-bit FNV-1a of adjacent words with a space between them, except for ``$ ^``, between two texts.
+
+    Args:
+        words: Distinct words; the first two are ``^`` and ``$``.
+        places: The words of the texts, by their places in ``words``.
+    """
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    sizes = numpy.array([len(each) for each in encoded])
+    signs = numpy.array(encoded).view(numpy.uint8).reshape(len(words), -1)
+
+    def continued(hashes: NDArray[numpy.uint32], by: NDArray[Any]) -> NDArray[numpy.uint32]:
+        left = numpy.arange(len(by))
+        for place in range(signs.shape[1]):
+            left = left[sizes[by[left]] > place]
+            hashes[left] = (hashes[left] ^ signs[by[left], place]) * _PRIME
+        return hashes
+
+    begun = continued(numpy.full(len(words), 2166136261, dtype=numpy.uint32), numpy.arange(len(words)))
+    firsts, seconds = places[:-1], places[1:]
+    is_pair = firsts != 1
+    hashes = continued((begun[firsts[is_pair]] ^ numpy.uint32(ord(" "))) * _PRIME, seconds[is_pair])
+    return hashes.astype(numpy.int64)
 
 
 def tokens_of(text: str) -> list[str]:

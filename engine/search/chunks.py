@@ -215,12 +215,14 @@ def _is_parent(section: MarkdownSection, following: MarkdownSection | None) -> b
 
 def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> Iterator[tuple[int, int, str]]:
     """First line, last line and text of pieces within the limit, split at the least disruptive places."""
-    if _length(lines) > most + 1:
-        lines = masked("\n".join(lines)).split("\n")
+    if length_of(lines) <= most + 1:
+        yield from _whole_lines(lines, 0, len(lines), first_line)
+        return
+    lines = masked("\n".join(lines)).split("\n")
     start, end, size = 0, 0, 0
     for top, bottom in paragraphs(lines):
-        length = _length(lines[top:bottom])
-        together = size + _length(lines[end:top]) + length if size else length
+        length = length_of(lines[top:bottom])
+        together = size + length_of(lines[end:top]) + length if size else length
         if size and together > most + 1:
             yield from _whole_lines(lines, start, end, first_line)
             size, together = 0, length
@@ -234,9 +236,9 @@ def _cut(lines: Sequence[str], first_line: int, most: int = MAX_CHARACTERS) -> I
         yield from _whole_lines(lines, start, end, first_line)
 
 
-def _length(lines: Sequence[str]) -> int:
+def length_of(lines: Sequence[str]) -> int:
     """Length of lines with a line end each: one more than that of the joined text."""
-    return sum(len(line) + 1 for line in lines)
+    return sum(map(len, lines)) + len(lines)
 
 
 def _whole_lines(

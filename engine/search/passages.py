@@ -10,11 +10,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from engine.search.chunks import paragraphs
+from engine.search.chunks import length_of, paragraphs
 from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import COMMAND, DIALOGUE
@@ -69,9 +69,11 @@ def words_of(text: str) -> set[str]:
 
 def packed_words(text: str) -> bytes:
     """The numbers of a text's words, uint32, ascending."""
-    found: set[int] = set()
-    for run in set(_WORD.findall(text.casefold())):
-        found.update(_numbers_in(run) if len(run) <= _LONGEST_NAME else map(number_of, _words_in(run)))
+    runs = set(_WORD.findall(text.casefold()))
+    names = [run for run in runs if len(run) <= _LONGEST_NAME]
+    found = set(chain.from_iterable(map(_numbers_in, names)))
+    for run in runs.difference(names) if len(names) < len(runs) else ():
+        found.update(map(number_of, _words_in(run)))
     return array("I", sorted(found)).tobytes()
 
 
@@ -99,18 +101,21 @@ def number_of(word: str) -> int:
 
 def session_words(pieces: Iterable[Piece]) -> bytes:
     """The words of a whole conversation, packed."""
-    return packed_words("\n".join(piece.chunk.text for piece in pieces))
+    # A word is within text without white space, and most of that occurs more than once.
+    distinct: set[str] = set().union(*(piece.chunk.text.casefold().split() for piece in pieces))
+    return packed_words(" ".join(distinct))
 
 
 def is_prose(text: str) -> bool:
     """Whether a text mostly consists of plain words, in lines of some length."""
     words = text.split()
-    dense = len("".join(_DENSE.findall(text)))
+    dense = 0 if text.isascii() else len("".join(_DENSE.findall(text)))
     if len(words) < _FEWEST_WORDS and dense < 2 * _FEWEST_WORDS:
         return False
-    lines = sum(bool(line.strip()) for line in text.split("\n"))
-    if lines >= _MANY_LINES and not dense and len(words) < _WORDS_PER_LINE * lines:
-        return False  # what a program printed, or a list of names
+    if not dense and len(words) < _WORDS_PER_LINE * (text.count("\n") + 1):
+        lines = sum(map(bool, map(str.strip, text.split("\n"))))
+        if lines >= _MANY_LINES and len(words) < _WORDS_PER_LINE * lines:
+            return False  # what a program printed, or a list of names
     plain = len(words) - len(_CODE.findall(text))
     return len(text) >= (_TOO_SHORT if not dense else _TOO_SHORT // 2) and plain >= _PLAIN_SHARE * len(words)
 
@@ -185,7 +190,7 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Half-open line ranges of neighbouring paragraphs that make up a passage."""
     start, end, size = 0, 0, 0
     for top, bottom in _short_paragraphs(lines):
-        length = sum(len(line) + 1 for line in lines[top:bottom])
+        length = length_of(lines[top:bottom])
         is_code = is_shown(lines[top])
         is_full = size >= _LEAST_CHARACTERS or size + length > _MOST_CHARACTERS
         if size and (is_code or is_full or (_HEADING.match(lines[top]) and 2 * size >= _LEAST_CHARACTERS)):

@@ -3,45 +3,50 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from itertools import chain
-from typing import cast
+from typing import NamedTuple, cast
 
 import apsw
 
 from engine.search import schema
 from engine.search.scripts import searchable
+from engine.search.wording import parts_of
 from engine.startup.lazy import expression
 
-_RUN = expression(r"[^\x00-/:-@\[-`{-\x7f]+")
+RUN = expression(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
-_MOST_RUNS = 500_000
-"""Maximum number of cached runs; in a text of hashes and numbers, every word is a new one."""
+_MOST_RUNS = 200_000
+"""Maximum number of runs kept; in a text of hashes and numbers, every word is a new one."""
+
+
+class Run(NamedTuple):
+    """What a run of characters contributes to an index."""
+
+    numbers: tuple[int, ...]
+    """The numbers of its terms in order, 32 bits each."""
+    parts: str
+    """The words that it consists of if it is an identifier in camel case; else empty."""
+    part_numbers: tuple[int, ...]
 
 
 class Terms:
-    """Tokenizes texts into terms. Not thread-safe.
+    """Tokenizes runs of characters into terms, each distinct run only once. Not thread-safe.
 
-    Each distinct run of characters is tokenized only once, so tokenizing a text mostly takes dictionary
-    lookups. A term's number is the same in every process, and two terms hardly ever have the same.
+    A term's number is the same in every process, and two terms hardly ever have the same.
     """
 
     def __init__(self) -> None:
         self._tokenizer = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
-        self._runs: dict[str, tuple[int, ...]] = {}
+        self.known: dict[int, Run] = {}
+        """By a hash of the run."""
 
-    def of(self, text: str) -> list[int]:
-        """The numbers of a text's terms in order, with repeats, 32 bits each."""
-        runs = _RUN.findall(text)
-        known = self._runs
-        try:
-            return list(chain.from_iterable(map(known.__getitem__, runs)))
-        except KeyError:
-            if len(known) > _MOST_RUNS:
-                known.clear()
-            for run in runs:
-                if run not in known:
-                    known[run] = self._tokenize(run)
-            return list(chain.from_iterable(map(known.__getitem__, runs)))
+    def learn(self, key: int, run: str) -> Run:
+        """Tokenize a run and keep it."""
+        if len(self.known) > _MOST_RUNS:
+            self.known.clear()
+        parts = parts_of(run)
+        found = Run(self._tokenize(run), parts, self._tokenize(parts) if parts else ())
+        self.known[key] = found
+        return found
 
     def of_query(self, word: str) -> list[int]:
         """The numbers of the terms to look up for a word of a query."""

@@ -73,7 +73,7 @@ def _rows(connection: apsw.Connection) -> Iterator[str]:
         " skipped FROM files"
     ).fetchall()
     for file, count, extent, digest, *fields in files:
-        chunks, lengths, same = [], 0, True
+        chunks, stored, lengths, same = [], [], 0, True
         for row in connection.execute(
             "SELECT position, start_line, end_line, speaker, date, heading, about, text,"
             " length, size, day, name, kind, is_person, terms, counts"
@@ -81,8 +81,9 @@ def _rows(connection: apsw.Connection) -> Iterator[str]:
             (file,),
         ):
             chunks.append(row[:8])
-            facts, _ = facts_of(terms, *row[3:8])
-            same = same and tuple(facts) == row[8:]
+            stored.append(row[8:])
+        for (facts, _), known in zip(facts_of(terms, [row[3:] for row in chunks]), stored, strict=True):
+            same = same and tuple(facts) == known
             held.update(numbers_in(facts.terms))
             lengths += facts.length
         chunk_count, length, with_chunks = chunk_count + count, length + lengths, with_chunks + (count > 0)

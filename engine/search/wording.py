@@ -7,32 +7,33 @@ quotations hardly do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from engine.startup.lazy import expression
 
-_QUOTED = expression(r"\\?>")
+_QUOTED = (">", "\\>")
 _HUMP = expression(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _WORD = expression(r"[A-Za-z0-9]{4,}")
 _PIECE = expression(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _SHORTEST = 3
 
 
-def wording(text: str) -> tuple[str, str, str]:
-    """Return a text's prose, its quoted lines (``> …``), and the words in its camel-case identifiers.
+def wording(text: str) -> tuple[str, str]:
+    """Return a text's prose and its quoted lines (``> …``)."""
+    if ">" not in text:
+        return text, ""
+    lines = text.split("\n")
+    quoted = [line for line in lines if line.startswith(_QUOTED)]
+    if not quoted:
+        return text, ""
+    return "\n".join([line for line in lines if not line.startswith(_QUOTED)]), "\n".join(quoted)
+
+
+def parts_of(run: str) -> str:
+    """The words in the camel-case identifiers of a run of letters, with spaces between them.
 
     ``getRewindPoints`` can be found by *rewind* and by *points*; the index's tokenizer already splits
     ``snake_case`` and ``kebab-case``.
     """
-    prose, quoted = text, ""
-    if ">" in text:
-        lines = text.split("\n")
-        prose = "\n".join(line for line in lines if not _QUOTED.match(line))
-        quoted = "\n".join(line for line in lines if _QUOTED.match(line))
-    return prose, quoted, " ".join(_pieces(text)) if _HUMP.search(text) else ""
-
-
-def _pieces(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text):
-        if _HUMP.search(word):
-            yield from (piece for piece in _PIECE.findall(word) if len(piece) >= _SHORTEST)
+    if not _HUMP.search(run):
+        return ""
+    names = (name for name in _WORD.findall(run) if _HUMP.search(name))
+    return " ".join(part for name in names for part in _PIECE.findall(name) if len(part) >= _SHORTEST)

@@ -8,15 +8,15 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import islice
-from typing import TypeVar
+from itertools import islice, repeat
+from typing import NamedTuple, TypeVar
 
 import apsw
 
 from engine.search import changes, chunks, passages, schema, vectors
 from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
-from engine.search.facts import facts_of, numbers_in
+from engine.search.facts import Facts, Words, facts_of, numbers_in
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
 from engine.search.terms import Terms
 from engine.startup.records import dataclass
@@ -37,6 +37,14 @@ _CHUNKS_OF = "SELECT id FROM chunks WHERE file_id = ?"
 _BATCH_FILES = 64
 _BATCH_BYTES = 2 * 1024 * 1024
 _BATCH_TEXTS = 512
+
+
+class _New(NamedTuple):
+    """A chunk to write."""
+
+    row: ChunkRow
+    facts: tuple[Facts, Words]
+    vector: bytes | None  # packed; ``None`` without a model
 
 
 @dataclass(slots=True)
@@ -200,10 +208,11 @@ class Writer:
             yield batch
 
     def _write(self, batch: Sequence[Change]) -> None:
-        packed = self._embed(
-            [vectors.embedded_text(row[3], row[5], row[7]) for change in batch for row in change.new]
-        )
-        following = iter(packed)
+        rows = [row for change in batch for row in change.new]
+        packed = self._embed([vectors.embedded_text(row[3], row[5], row[7]) for row in rows])
+        facts = facts_of(self._terms, [row[3:] for row in rows])
+        following = iter([_New(*each) for each in zip(rows, facts, packed or repeat(None), strict=False)])
+        embedded: list[tuple[int, bytes]] = []
         with self._connection:
             stamp = schema.next_stamp(self._connection)
             for change in batch:
@@ -222,16 +231,17 @@ class Writer:
                     )
                     self.outcome.unchanged += 1
                     continue
-                self._write_file(change, stamp, list(islice(following, len(change.new))) if packed else None)
+                embedded += self._write_file(change, stamp, list(islice(following, len(change.new))))
                 if change.known is None:
                     self.outcome.added += 1
                 else:
                     self.outcome.changed += 1
             self._count_terms()
+            vectors.add(self._connection, embedded)
         self.outcome.embedded += sum(1 for vector in packed if vector)
 
-    def _write_file(self, change: Change, stamp: int, packed: Sequence[bytes] | None) -> None:
-        """Write a file's row and bring its chunks up to date; ``packed`` are the vectors of the new ones."""
+    def _write_file(self, change: Change, stamp: int, new: Sequence[_New]) -> list[tuple[int, bytes]]:
+        """Write a file's row and bring its chunks up to date; return the vectors of the new ones by id."""
         connection, source, contents = self._connection, change.source, change.contents
         metadata = (
             source.path,
@@ -259,35 +269,32 @@ class Writer:
             "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
             [(*place, chunk) for chunk, place in change.moved],
         )
-        extent += self._add(file, change.new, packed)
+        embedded = self._add(file, new)
+        extent += sum(each.facts[0].length for each in new)
         connection.execute("UPDATE files SET extent = extent + ? WHERE id = ?", (extent, file))
         if source.category == "conversation":
             # What another person and their agent said is found by a search, but told to no one unasked.
             is_own = contents is not None and not contents.author
             self._write_passages(file, contents.pieces if contents and is_own else ())
+        return embedded
 
-    def _add(self, file: int, rows: Sequence[ChunkRow], packed: Sequence[bytes] | None) -> int:
-        """Write chunks with all that is indexed of them, and return the total of their lengths."""
-        if not rows:
-            return 0
+    def _add(self, file: int, new: Sequence[_New]) -> list[tuple[int, bytes]]:
+        """Write chunks with the words indexed of them, and return their vectors by id."""
+        if not new:
+            return []
         first = 1 + int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").get)
-        chunks, words, extent = [], [], 0
-        for chunk, row in enumerate(rows, first):
-            facts, indexed = facts_of(self._terms, *row[3:])
-            vector = packed[chunk - first] if packed is not None else b""
-            kept = None if packed is None else vectors.sum_of(vector)
-            chunks.append((chunk, file, *row[:3], kept, *facts, vector, *row[3:]))
+        chunks, words = [], []
+        for chunk, (row, (facts, indexed), vector) in enumerate(new, first):
+            kept = None if vector is None else vectors.sum_of(vector)
+            chunks.append((chunk, file, *row[:3], kept, *facts, vector or b"", *row[3:]))
             words.append((chunk, *indexed))
             self._held.update(numbers_in(facts.terms))
-            extent += facts.length
         marks = ", ".join("?" * len(chunks[0]))
         self._connection.executemany(f"INSERT INTO chunks VALUES ({marks})", chunks)
         self._connection.executemany(
             "INSERT INTO chunk_words (rowid, prose, heading, about, aside) VALUES (?, ?, ?, ?, ?)", words
         )
-        if packed is not None:
-            vectors.add(self._connection, zip(range(first, first + len(rows)), packed, strict=True))
-        return extent
+        return [(chunk, each.vector) for chunk, each in enumerate(new, first) if each.vector]
 
     def _remove(self, chunks: Sequence[int]) -> int:
         """Delete chunks with all that is indexed of them, and return the total of their lengths."""

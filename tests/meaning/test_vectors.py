@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.errors import AutopoiesisError
 from engine.meaning.pieces import LONGEST, Pieces
@@ -17,6 +19,7 @@ from engine.meaning.vectors import (
     TOKENS_READ,
     TokenVectors,
     rows_of,
+    rows_of_many,
     splitter,
     tokens_of,
 )
@@ -98,6 +101,13 @@ def test_pairs_of_words_have_their_own_rows() -> None:
     assert len(rows_of(["a"], splitter(pieces), 3, 1_000)) == 3
     assert rows_of(["!"], splitter(pieces), 3, 1_000) == [2]
     assert rows_of(["b", "a"], splitter(pieces), 3, 1_000)[2:] != rows[3:]
+
+
+@given(st.lists(st.text(st.sampled_from("ab! 1é款\ud800"), max_size=130).map(tokens_of), max_size=5))
+def test_many_texts_have_the_rows_of_each(texts: list[list[str]]) -> None:
+    for pairs in (0, 1_000_003):
+        known = (splitter(pieces_of("a", "b", "!", "##a")), 4, pairs)
+        assert rows_of_many(texts, *known) == [rows_of(tokens, *known) for tokens in texts]
 
 
 def test_a_text_is_the_sum_of_its_pieces_and_pairs(tmp_path: Path) -> None:

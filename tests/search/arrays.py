@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from engine.search.facts import facts_of, numbers_in
 from engine.search.ranking import Found
+from engine.search.runs import Runs, spread
 from engine.search.table import Corpus, File, Row, Table, scales_of, table_of
 from engine.search.terms import Terms
 
@@ -118,7 +119,7 @@ def table(
         extent = 0
         for position, one in enumerate(file.chunks):
             text, heading, about = one.texts
-            facts, _ = facts_of(terms, one.speaker, one.date, heading, about, text)
+            ((facts, _),) = facts_of(terms, [(one.speaker, one.date, heading, about, text)])
             rows.append(Row(one.id, number, position, *facts, one.vector))
             held.update(numbers_in(facts.terms))
             extent += facts.length
@@ -170,3 +171,10 @@ def corpora(draw: st.DrawFn, *, most: int = 7) -> list[FileRow]:
         FileRow(file.id, file.path, category, file.chunks)
         for file, category in zip(files_of(*contents), categories, strict=True)
     ]
+
+
+def term_numbers(known: Terms, text: str) -> list[int]:
+    """The numbers of a text's terms in order, with repeats."""
+    runs = Runs(known, [text])
+    numbers, _ = spread([each.numbers for each in runs.kinds], runs.which)
+    return [int(number) for number in numbers]

@@ -13,7 +13,7 @@ from engine.search import bm25, meaning, ranking, relevance
 from engine.search.facts import day_of, speaker_of
 from engine.search.ranking import Query
 from engine.search.terms import Terms
-from tests.search.arrays import ChunkRow, FileRow
+from tests.search.arrays import ChunkRow, FileRow, term_numbers
 
 FADING = ("conversation", "journal")
 
@@ -91,7 +91,7 @@ def rank(
 def _row(file: FileRow, place: int, row: ChunkRow, terms: Terms) -> Row:
     counts: Counter[int] = Counter()
     for text, weight in zip(row.texts, (5, 4, 5, 1, 1), strict=False):
-        for term in terms.of(text):
+        for term in term_numbers(terms, text):
             counts[term] += weight
     return Row(file.path, file.category, place, row, counts, min(sum(counts.values()), 65_535) / 5)
 

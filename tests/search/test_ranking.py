@@ -17,7 +17,18 @@ from engine.search.table import Corpus, Row, Table, table_of
 from engine.search.terms import Terms
 from tests.cases import each_case
 from tests.search import reference
-from tests.search.arrays import DIMENSIONS, WORDS, FileRow, FoundRow, chunk, corpora, files_of, rows, table
+from tests.search.arrays import (
+    DIMENSIONS,
+    WORDS,
+    FileRow,
+    FoundRow,
+    chunk,
+    corpora,
+    files_of,
+    rows,
+    table,
+    term_numbers,
+)
 from tests.search.reference import FADING
 
 
@@ -63,7 +74,7 @@ def query(
     with_ranks: bool = False,
 ) -> Query:
     """Build a ``Query`` from words."""
-    numbers = list(dict.fromkeys(memory.terms.of(words)))
+    numbers = list(dict.fromkeys(term_numbers(memory.terms, words)))
     asked = None
     if vector is not None:
         asked = numpy.zeros(DIMENSIONS, dtype=numpy.float32)

@@ -58,7 +58,7 @@ def vector_of(text: str) -> Floats:
 
 
 def test_statistics_are_those_of_the_whole_index(opened: SqliteEngine) -> None:
-    numbers = Terms().of("common heron walrus absent")
+    numbers = [Terms().of_query(word)[0] for word in ("common", "heron", "walrus", "absent")]
     corpus = opened.corpus(numbers, with_sample=True)
     assert (corpus.chunks, corpus.files) == (FILES * SECTIONS, FILES)
     assert [corpus.holders(number) for number in numbers] == [240, 24, 1, 0]

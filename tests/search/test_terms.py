@@ -15,6 +15,7 @@ from engine.search import schema, terms
 from engine.search.scripts import searchable
 from engine.search.terms import Terms
 from tests.cases import each_case
+from tests.search.arrays import term_numbers
 
 _TOKENIZER = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
 
@@ -39,7 +40,7 @@ def by_fts5(text: str) -> list[str]:
 
 def tokenize(known: Terms, text: str) -> list[str]:
     """The terms of a text according to ``Terms``."""
-    numbers = known.of(text)
+    numbers = term_numbers(known, text)
     names = {terms.number_of(term): term for term in by_fts5(text)}
     return [names[number] for number in numbers]
 
@@ -79,7 +80,7 @@ def test_earlier_texts_do_not_affect_tokenization(texts: list[str]) -> None:
     for text in texts:
         assert tokenize(known, text) == by_fts5(text)
     for text in reversed(texts):
-        assert known.of(text) == _KNOWN.of(text)
+        assert term_numbers(known, text) == term_numbers(_KNOWN, text)
 
 
 def test_every_character_is_tokenized_as_by_fts5() -> None:
@@ -95,16 +96,17 @@ def test_evicted_runs_are_tokenized_again(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(terms, "_MOST_RUNS", 3)
     known = Terms()
     texts = [f"first{number} second{number} again" for number in range(20)]
-    places = [known.of(text) for text in texts]
-    assert [known.of(text) for text in texts] == places
-    assert len(known._runs) <= 6
+    places = [term_numbers(known, text) for text in texts]
+    assert [term_numbers(known, text) for text in texts] == places
+    assert len(known.known) <= 4
 
 
 def test_a_term_has_the_same_number_in_every_process() -> None:
     text = "The migrations of café 日本語 and 2026"
     program = (
         "from engine.search.terms import Terms\n"
-        f"terms = Terms()\nterms.of('other words first')\nprint(terms.of({text!r}))"
+        "from tests.search.arrays import term_numbers\n"
+        f"terms = Terms()\nterm_numbers(terms, 'other words first')\nprint(term_numbers(terms, {text!r}))"
     )
     done = [
         subprocess.run(
@@ -116,7 +118,7 @@ def test_a_term_has_the_same_number_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    numbers = Terms().of(text)
+    numbers = term_numbers(Terms(), text)
     assert done == [f"{numbers}\n"] * 2
     # The numbers are also stored in files, so they must never change.
     assert numbers[1] == 3685769118
