@@ -72,3 +72,11 @@ def test_a_question_that_the_program_answered_itself_is_not_the_persons() -> Non
     asked = "Add file to the chat? (Y)es/(N)o/(A)ll/(S)kip all/(D)on't ask again [Yes]: skip"
     text = f"#### go  \n\n> a.py  \n\n#### {asked}  \n> {asked}  \n> b.py  \n\n#### {asked}  \n\nFine.\n\n"
     assert typed(f"{text}#### Why does it say {asked}?  \n") == ["go", f"Why does it say {asked}?"]
+
+
+def test_a_history_from_before_its_first_start_is_known_by_its_name_whatever_stands_before_it() -> None:
+    text = b"> Commit abc a change  \n\n#### go  \n\nok\n"
+    for name in (".aider.chat.history.md", "old.aider.chat.history.md"):
+        (chat,) = read_chats(text, name)
+        assert [turn.text for turn in chat.turns if turn.role == "user"] == ["go"]
+    assert not read_chats(text, "notes.md")

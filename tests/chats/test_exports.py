@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
+from tests.transcripts.logs import SESSION, ClaudeCode
 
 _DIALOGUE = [("user", "one"), ("agent", "two"), ("user", "three")]
 _SPOKEN = [
@@ -170,6 +171,24 @@ def test_qwens_sessions_are_not_taken_for_claudes() -> None:
     (found,) = read_chats("\n".join([*lines, line("user", {"text": "three"})]).encode(), "q.jsonl")
     assert [(turn.role, turn.text) for turn in found.turns] == _DIALOGUE
     assert found.left_out == {"thinking": 1}
+
+
+def test_a_log_of_claude_code_in_one_list_is_read_as_the_log() -> None:
+    log = ClaudeCode()
+    listed = [
+        log.record("summary", summary="T"),
+        log.user("Warmup", isSidechain=True),
+        log.user("one"),
+        log.user("# A skill\n\nDo this.", isMeta=True),
+        log.thinks("hm"),
+        log.says("two"),
+        log.user("three"),
+    ]
+    (chat,) = read_chats(json.dumps(listed).encode(), "chat.json")
+    assert [(turn.role, turn.text) for turn in chat.turns] == _DIALOGUE
+    assert (chat.format, chat.session_id, chat.cwd) == ("claude-code", SESSION, "/home/robin/shop")
+    assert chat.left_out == {"system-records": 1, "sub-agents": 1, "injected": 1, "thinking": 1}
+    assert not read_chats(json.dumps(listed[1:2]).encode(), "chat.json"), "nobody but an agent speaks"
 
 
 def test_events_of_copilots_command_line_are_read() -> None:

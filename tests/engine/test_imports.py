@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -19,6 +20,7 @@ from engine.conversations.imports import (
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ReadOnly
 from engine.store import faults
+from engine.transcripts.importers.drafts import ImportResult
 
 CHAT = "**You:** {0} p1\n\n**Assistant:** fine\n"
 
@@ -183,6 +185,40 @@ def test_a_conversation_imported_again_from_its_own_file_stays_the_same(root: Pa
         source.path.write_text(source.path.read_text().replace("one", "three").replace("two", "four"))
         (second,) = import_sessions(engine, [source]).results
     assert second.target == first.target and second.status == "grown"
+
+
+def test_a_chat_without_dates_that_is_exported_under_another_title_stays_one(
+    root: Path, tmp_path: Path
+) -> None:
+    opening = "**You:** Always run the linter.\n\n**Assistant:** ok\n\n**You:** why?\n\n"
+    texts = [f"# Linter\n\n{opening}", f"# Chat of Monday\n\n{opening}**Assistant:** so\n"]
+    with Engine.open(root) as engine:
+        for name, text in zip(("one.md", "two.md"), texts, strict=True):
+            (tmp_path / name).write_text(text)
+            os.utime(tmp_path / name, (1_790_000_000 + 100_000 * len(text),) * 2)
+        done = import_sessions(engine, [Source(tmp_path / "one.md"), Source(tmp_path / "two.md")]).results
+    assert [result.status for result in done] == ["new", "grown"] and done[0].target == done[1].target
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_conversation_whose_id_was_not_known_at_first_grows(
+    is_replaced: bool, root: Path, tmp_path: Path
+) -> None:
+    def messages(*texts: str) -> list[dict[str, str]]:
+        return [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
+
+    log, at = tmp_path / "log.jsonl", {"timestamp": "2026-08-07T18:28:27Z"}
+    later = messages("one", *(("six", "seven") if is_replaced else ("two", "three")), "four", "five")
+    found: list[dict[str, object]] = [{"type": "session", "version": 3, "id": "0a1b2c3d", **at, "cwd": "/w"}]
+    found += [{"type": "message", **at, "message": each} for each in later]
+    results: list[ImportResult] = []
+    for records in (messages("one", "two", "three"), found):
+        log.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+        with Engine.open(root) as engine:
+            results += import_sessions(engine, [Source(log)]).results
+    # A reply that is written in another form may be there already.
+    assert [result.turns_total for result in results] == [3, 5 if is_replaced else 4]
+    assert (results[0].target == results[1].target) == (not is_replaced)
 
 
 def test_only_conversations_that_grew_in_a_shared_file_change(root: Path, tmp_path: Path) -> None:

@@ -111,6 +111,16 @@ def test_pastes_are_quoted_and_images_counted(
     assert result.left_out == {"images": 1}
 
 
+def test_line_ends_of_a_terminal_are_line_ends(
+    home: Path, files: Files, import_history: Callable[[Path], list[ImportResult]]
+) -> None:
+    line = typed("First\r\rthen\r\nthis", pastedContents={"1": {"type": "text", "content": "a\rb"}})
+    (result,) = import_history(write(home / ".claude" / "history.jsonl", line))
+    assert [text for _, text in words(read_transcript(files, result.target))] == [
+        "First\n\nthen\nthis", "```\na\nb\n```",
+    ]  # fmt: skip
+
+
 def test_a_session_with_another_transcript_is_not_touched(
     home: Path, workspace: Workspace, files: Files, import_history: Callable[[Path], list[ImportResult]]
 ) -> None:

@@ -30,7 +30,7 @@ _MODEL = re.compile(r"^(?:Main model|Model): (\S+)")
 
 def looks_like(text: str, name: str) -> bool:
     """Whether a text is an Aider chat history."""
-    return _STARTED.search(text) is not None or name.startswith(".aider.chat.history")
+    return _STARTED.search(text) is not None or ".aider.chat.history" in name
 
 
 def read(text: str) -> Iterator[Chat]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -61,6 +62,9 @@ UNKNOWN_SPEAKERS = "could not tell who speaks; the file is kept unchanged"
 """Why a file whose speakers cannot be told apart is skipped."""
 
 _UNKNOWN_DATABASE = "it is the database of a program that is not known, or damaged"
+
+_DERIVED = re.compile(r"[a-z-]+-[0-9a-f]{16}(?:-\d+)?")
+"""A session id that was derived from the beginning of a conversation."""
 
 MAX_BYTES = 512 * 1024 * 1024
 """Larger files are refused."""
@@ -129,10 +133,16 @@ def import_chats(
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
-def session_id_of(chat: Chat) -> str:
-    """The session id of a conversation: from the file, else derived from its beginning."""
+def session_id_of(chat: Chat, known: KnownSessions) -> str:
+    """The session id of a conversation: from the file, else derived from its beginning.
+
+    Without dates only the words tell, as a chat may be exported under another title; earlier transcripts have
+    an id of both.
+    """
     if not chat.session_id:
-        return identity_of(chat)
+        titled = identity_of(chat)
+        is_titled = chat.started is not None or titled in known.transcripts
+        return titled if is_titled else identity_of(replace(chat, title=""))
     if valid_session_id(chat.session_id):
         return chat.session_id.lower()
     return f"{chat.format}-{hashlib.sha256(chat.session_id.encode('utf-8', 'replace')).hexdigest()[:16]}"
@@ -141,11 +151,13 @@ def session_id_of(chat: Chat) -> str:
 def _import(
     file: _File, chat: Chat, files: Files, known: KnownSessions, *, dry_run: bool, redact: bool
 ) -> ImportResult:
-    session_id = session_id_of(chat)
+    session_id = session_id_of(chat, known)
     if redact:
         chat = replace(chat, turns=tuple(map(clean_turn, chat.turns)), title=redacted(chat.title))
     if not chat.session_id:
         session_id = _own_id(session_id, file, chat, files, known)
+    elif session_id not in known.transcripts:
+        session_id = _earlier_id(file, chat, files, known) or session_id
     result = ImportResult(file.path, "", session_id, left_out=chat.left_out, format=chat.format)
 
     def draft_of(existing: ExistingTranscript | None, _spool: object) -> Draft:
@@ -165,14 +177,33 @@ def _own_id(session_id: str, file: _File, chat: Chat, files: Files, known: Known
         path = known.transcripts.get(name)
         if path is None:
             return name
-        try:
-            transcript = parse(files.read(path, limit=None), path)
-        except (FileNotFoundError, AutopoiesisError):
+        transcript = _read(path, files)
+        if transcript is None:
             return name
         sources = (transcript.header.get(SOURCE_FIELD), *parse_siblings(transcript.header))
         if (file.is_whole and file.shown in sources) or is_same(transcript.turns, chat.turns):
             return name
     raise AssertionError("unreachable")
+
+
+def _earlier_id(file: _File, chat: Chat, files: Files, known: KnownSessions) -> str:
+    """The id under which the same conversation was imported from the file when its own was not found in it,
+    as by an earlier version; empty if it was not.
+    """
+    entries = known.sources.get(file.shown, [])
+    if not file.is_whole or len(entries) != 1 or not _DERIVED.fullmatch(entries[0].session_id):
+        return ""
+    transcript = _read(entries[0].path, files)
+    turns = transcript.turns if transcript is not None else ()
+    is_alike = bool(chat.opening) and any(turn.text == chat.opening for turn in turns)
+    return entries[0].session_id if is_alike and is_same(turns, chat.turns) else ""
+
+
+def _read(path: str, files: Files) -> Transcript | None:
+    try:
+        return parse(files.read(path, limit=None), path)
+    except (FileNotFoundError, AutopoiesisError):
+        return None
 
 
 def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -> Draft:

@@ -48,13 +48,13 @@ def read(records: Iterable[Record]) -> Iterator[Chat]:
             name = f"prompts-{hashlib.sha256(f'{project} {day}'.encode('utf-8', 'replace')).hexdigest()[:16]}"
         _, chat = chats.setdefault(name, (kind, ChatBuilder()))
         chat.session_id, chat.cwd = name, chat.cwd or project
-        text = (text_of(record, "display") or text_of(record, "text")).replace("\r\n", "\n")
+        text = _with_line_ends(text_of(record, "display") or text_of(record, "text"))
         chat.say("user", text, at, kind=COMMAND if _COMMAND.match(text) else "")
         for paste in object_of(record, "pastedContents").values():
             if text_of(paste, "type") == "image":
                 chat.drop("images")
             elif content := text_of(paste, "content"):
-                chat.paste("user", content, at)
+                chat.paste("user", _with_line_ends(content), at)
     read = [builder.chat(kind) for kind, builder in chats.values()]
     spoken = [found for found in read if any(map(_has_words, found.turns))]
     commands = sum(len(found.turns) for found in read) - sum(len(found.turns) for found in spoken)
@@ -64,6 +64,11 @@ def read(records: Iterable[Record]) -> Iterator[Chat]:
         left_out = {**found.left_out, "commands": commands} if commands else found.left_out
         yield replace(found, prompts_only=True, left_out=left_out)
         commands = 0
+
+
+def _with_line_ends(text: str) -> str:
+    """A text with ``\\n`` line ends: what is pasted into a terminal has ``\\r``."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _has_words(turn: Turn) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -33,13 +33,16 @@ from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Record, read_lines
-from engine.transcripts.importers.log import SessionLog, kind_of
+from engine.transcripts.importers.log import LINES_CHECKED, SessionLog, kind_of
 from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".chat", ".traj")
 _PARTS = frozenset({"message", "part", "session_diff", "todo", "project"})
+
+_LINKED = frozenset({"parentUuid", "sessionId", "message"})
+"""Keys of Claude Code's messages; other programs write some of them."""
 
 OWN = "transcript"
 """The format name of our own transcripts."""
@@ -226,6 +229,8 @@ def _record_chats(found: list[tuple[Record, int]], path: Path) -> Iterator[Chat]
         yield Chat("claude-code", ())  # the log of a session in which nobody said anything
     elif prompts.kind_of_history(first):
         yield from prompts.read(record for record, _ in found)
+    elif (log := _listed_log([record for record, _ in found], path)) is not None:
+        yield _logged(log)
     elif (known := layouts.conversations([record for record, _ in found])) is not None:
         yield Chat(known[0], ())  # the layout is known even if nobody has said anything yet
         for about, messages in known[1]:
@@ -233,6 +238,27 @@ def _record_chats(found: list[tuple[Record, int]], path: Path) -> Iterator[Chat]
             yield from records.conversation(about, messages, known[0], is_sub_agents=is_sub_agents)
     else:
         yield from records.read(found)
+
+
+def _listed_log(records: list[Record], path: Path) -> SessionLog | None:
+    """The session log that a hook has copied into one JSON list; ``None`` if the records are none."""
+    first = records[:LINES_CHECKED]
+    if not any(record.keys() >= _LINKED for record in first) or kind_of(_lines_of(first)) != "claude-code":
+        return None
+    return SessionLog("claude-code", path, _lines_of(records))
+
+
+def _lines_of(records: Iterable[Record]) -> BytesIO:
+    return BytesIO("".join(f"{json.dumps(record)}\n" for record in records).encode())
+
+
+def _logged(log: SessionLog) -> Chat:
+    turns: list[Turn] = []
+    reader = log.read(START, turns.append)
+    turns += reader.unfinished
+    about = reader.first, reader.last, reader.topic, reader.cwd, reader.model, reader.left_out
+    is_sub_agents = not turns and "sub-agents" in reader.left_out
+    return Chat(log.kind, tuple(turns), log.session_id(), *about, is_sub_agents=is_sub_agents)
 
 
 def _json_records(data: bytes, text: str) -> tuple[list[tuple[Record, int]], int]:

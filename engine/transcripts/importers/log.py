@@ -26,7 +26,8 @@ _UUID_AT_END = re.compile(
     r"(?:^|-)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
 )
 
-_LINES_CHECKED = 50
+LINES_CHECKED = 50
+"""Lines by which a log is recognized."""
 _OTHER_FORMATS = frozenset({"projectHash", "messages", "messageId", "display"})
 
 
@@ -41,7 +42,7 @@ def kind_of(stream: BinaryIO) -> Kind | None:
             # Gemini CLI, prompt histories and exports of whole conversations have session ids too.
             if claude_code.looks_like(record) and not _OTHER_FORMATS & record.keys():
                 return "claude-code"
-        if number == _LINES_CHECKED:
+        if number == LINES_CHECKED:
             break
     return None
 
