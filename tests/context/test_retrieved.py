@@ -330,8 +330,9 @@ def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> No
         f"{question} It did so at noon, at six and just now, and the tide tables were empty for an hour."
     )
     found = [
-        said(OWN, 10, f"{question} Hm?"),
+        replace(said(OWN, 10, f"{question} Hm?"), speaker="user"),
         said(OWN, 20, "The tide service clears the cache of the feed."),
+        said(OWN, 30, f"{message} Hm?"),
     ]
     compiled = space.compile(
         message, retrieve=lambda query: found, part="message", conversation=OWN, held_from=100, budget=1500
