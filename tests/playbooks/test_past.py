@@ -34,7 +34,7 @@ def test_the_replay_lists_what_would_have_fired_and_nothing_is_logged_or_asked(
     lunch: Engine, session: Write
 ) -> None:
     path = session("2026-01-05", 1, ["order lunch for six", "thanks a lot"])
-    before = lunch.decision_log.stamp()
+    before = lunch.decision_log.months.stamp()
     found = lunch.playbooks.replay("lunch")
     assert found.messages > 20 and found.fired == 1 and found.labelled == 0
     row = found.rows[0]
@@ -44,7 +44,7 @@ def test_the_replay_lists_what_would_have_fired_and_nothing_is_logged_or_asked(
         ("lunch",),
         "2026-01-05",
     )
-    assert row.line and lunch.decision_log.stamp() == before
+    assert row.line and lunch.decision_log.months.stamp() == before
     assert found.precision is None and found.recall is None
 
 
