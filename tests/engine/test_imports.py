@@ -221,6 +221,30 @@ def test_a_conversation_whose_id_was_not_known_at_first_grows(
     assert (results[0].target == results[1].target) == (not is_replaced)
 
 
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (
+            ".aider.chat.history.md",
+            "# aider chat started at 2025-12-21 09:00:00\n\n#### question\n\nanswer\n",
+        ),
+        (
+            ".specstory/history/2025-12-21_09-00Z-gauge.md",
+            "_**User (2025-12-21 09:00Z)**_\n\nquestion\n\n---\n\n_**Agent**_\n\nanswer\n",
+        ),
+    ],
+)
+def test_a_history_belongs_to_the_project_in_whose_folder_it_lies(
+    root: Path, tmp_path: Path, place: str, said: str
+) -> None:
+    history = tmp_path / "tidemark" / place
+    history.parent.mkdir(parents=True)
+    history.write_text(said)
+    with Engine.open(root) as engine:
+        (path,) = import_sessions(engine, [Source(history)]).committed
+    assert f"\ncwd: {tmp_path / 'tidemark'}\n" in (root / path).read_text()
+
+
 def test_only_conversations_that_grew_in_a_shared_file_change(root: Path, tmp_path: Path) -> None:
     history = tmp_path / ".aider.chat.history.md"
     part = "\n# aider chat started at 2025-12-2{0} 09:00:00\n\n#### question {0}\n\nanswer {0}\n"

@@ -288,9 +288,13 @@ def _updated_draft(
 
 
 def _history_folder(path: Path) -> str:
-    """The project folder of a SpecStory history, which does not name it but lies in it; empty for others."""
-    parents = path.absolute().parents
-    return str(parents[2]) if len(parents) > 2 and parents[1].name == ".specstory" else ""
+    """The project folder of a history that does not name it but lies in it; empty for others."""
+    above = path.absolute().parents
+    if len(above) > 2 and above[1].name == ".specstory":
+        return str(above[2])
+    if len(above) > 1 and above[0].name in (".crush", ".opencode"):
+        return str(above[1])
+    return str(above[0]) if path.name == ".aider.chat.history.md" else ""
 
 
 def _assumed_start(written: datetime, chat: Chat) -> datetime:
