@@ -203,6 +203,17 @@ def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None
     )
 
 
+def test_what_aider_changed_and_committed_is_named() -> None:
+    found = said(
+        ("user", "Please log the water levels of the gauges."),
+        (
+            "agent",
+            "Here.\n\n> [tool:applied] gauge/levels.py\n> [tool:commit] 1a2b3c4 feat: log water levels",
+        ),
+    )
+    assert "Changed: gauge/levels.py; commit “feat: log water levels”" in found
+
+
 def test_a_commit_is_named_as_git_printed_it_if_its_message_was_cut() -> None:
     def named(*calls: tuple[str, str]) -> str:
         logged = "\n".join(f"> [tool:Bash] {command} → {result}" for command, result in calls)

@@ -197,7 +197,7 @@ def _subject(tool: ToolCall) -> str:
 
     The log of a command and of its output is cut, each at another place.
     """
-    made = _COMMITTED.search(tool.result)
+    made = _COMMITTED.search(tool.result) or _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
     printed = made["subject"].strip() if made else ""
     found, given = printed, _COMMIT.search(tool.summary)
     if given and (not printed or (printed.endswith("…") and _is_same(given["subject"], printed))):
@@ -358,7 +358,17 @@ _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
 _WRITERS = frozenset(
-    {"edit", "multiedit", "write", "notebookedit", "apply_patch", "write_file", "edit_file", "create"}
+    {
+        "edit",
+        "multiedit",
+        "write",
+        "notebookedit",
+        "apply_patch",
+        "write_file",
+        "edit_file",
+        "create",
+        "applied",
+    }
 )
 _FAILED = expression(r"(?:error|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
 _PATCHED = expression(r"(?:add|update|delete) (\S+)")
@@ -371,6 +381,8 @@ _COMMITTED = expression(
     r"(?: … | \(\d+ lines\)|$)"
 )
 """What git prints of a commit, with the number of lines or the last line that a log shows after it."""
+_AIDERS = expression(r"commit [0-9a-f]{7,40} (?P<subject>.{3,200})")
+"""A commit in a history of Aider."""
 _CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
