@@ -22,8 +22,9 @@ from engine.agents.wire import socket_folder
 from tests.transcripts.logs import SESSION, ClaudeCode, dump
 
 ROOT = Path(__file__).parents[1]
-SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev")))
-"""Folders that any program may read."""
+SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib64", "/bin", "/etc", "/proc", "/sys", "/dev", "/opt/pyca")))
+"""Folders that any program may read; the last one is where OpenSSL looks for its settings, in the wheels of
+cryptography, which MCP imports."""
 DEVICES = {"/dev/null", "/dev/tty", "/dev/urandom"}
 PLANTED = ("git", "rg", "ps", "sh", "python", "python3", "claude", "json.py", "tui.py", "sitecustomize.py")
 INTERRUPTED = {"-C {root} serve --port 0 --show-token": 130}

@@ -101,7 +101,7 @@ def test_serve_runs_until_it_is_interrupted(sent: tuple[Path, str], tmp_path: Pa
         try:
             assert process.stdout is not None and process.stderr is not None
             token = process.stdout.readline().strip()
-            address = process.stderr.readline().split()[0]
+            address = process.stderr.readline().split()[0].replace("/mcp", "/api/cache")
             headers = {"Authorization": f"Bearer {token}"}
             answer = httpx2.get(address, headers=headers, trust_env=False, timeout=30)
             assert [each["discussion_id"] for each in answer.json()["discussions"]] == [session]

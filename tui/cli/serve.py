@@ -66,7 +66,8 @@ def serve(host: str, port: int, public: str, show_token: bool, unit: bool) -> No
 def _serve(engine: Engine, host: str, port: int, public: str, show_token: bool) -> None:
     from engine.agents.listener import listening  # noqa: PLC0415 — not for `--help`
     from engine.agents.log import HookLog  # noqa: PLC0415 — as above
-    from engine.gateways.http import HookServer, public_origin  # noqa: PLC0415 — imports the web framework
+    from engine.gateways.guard import MCP  # noqa: PLC0415 — imports the web framework
+    from engine.gateways.http import HookServer, public_origin  # noqa: PLC0415 — as above
     from engine.gateways.token import hook_token  # noqa: PLC0415 — only a server needs it
     from engine.store.user_folder import settings_folder  # noqa: PLC0415 — only a server needs it
 
@@ -74,7 +75,8 @@ def _serve(engine: Engine, host: str, port: int, public: str, show_token: bool) 
     origin = public_origin(public) if public else ""
     sessions = HookLog(engine.files, engine.clock)
     server = HookServer(engine, token, host=host, port=port, public=origin, sessions=sessions)
-    shown = " · ".join(filter(None, (server.address, origin, f"token in {source}", "ctrl+c to stop")))
+    addresses = [f"{each}{MCP}" for each in (server.address, origin) if each]
+    shown = " · ".join((*addresses, f"token in {source}", "ctrl+c to stop"))
     click.echo(visible(shown), err=True)
     if show_token:
         click.echo(token)
