@@ -258,7 +258,9 @@ _LASTING = expression(
 _LIMITS_ALWAYS = expression(
     r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"
     r" )(?<!from )today(?! and)"
-    r"|tonight|until (?:i|we|tomorrow|then)|for this)\b",
+    r"|tonight|until (?:i|we|tomorrow|then)"
+    r"|for this(?! (?:project|repo|repository|code ?base|workspace|app|application|product|site|website"
+    r"|package|library|service|team|company)\b))\b",
     _I,
 )
 _ASKS = expression(r"(?:can|could|would|will|shall|should) (?:you|we|i)\b|(?:有没有|为什么|是不是)", _I)

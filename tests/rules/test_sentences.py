@@ -61,6 +61,8 @@ as of today, write commit subjects in the imperative
 we never merge our own pull requests
 remember to always update the docs when you change a flag
 keep functions under 40 lines, that's our rule
+from now on, use my own repository for this project
+for this project, never amend commits
 """.strip().split("\n")
 TALK = """
 以后再说吧
