@@ -46,10 +46,13 @@ def test_sigterm_stops_serve_cleanly(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        headers = {"Authorization": f"Bearer {process.stdout.readline().strip()}"}
-        address = process.stderr.readline().split()[0].removesuffix("/api/cache")
-        answer = httpx2.get(f"{address}/api/health", headers=headers, trust_env=False, timeout=30)
-        assert answer.json()["schedule"] == "serve"
-        process.send_signal(signal.SIGTERM)
-        assert (process.wait(timeout=60), process.stderr.read()) == (0, "")
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            headers = {"Authorization": f"Bearer {process.stdout.readline().strip()}"}
+            address = process.stderr.readline().split()[0].removesuffix("/mcp")
+            answer = httpx2.get(f"{address}/api/health", headers=headers, trust_env=False, timeout=30)
+            assert answer.json()["schedule"] == "serve"
+            process.send_signal(signal.SIGTERM)
+            assert (process.wait(timeout=60), process.stderr.read()) == (0, "")
+        finally:
+            process.kill()
