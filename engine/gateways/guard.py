@@ -29,7 +29,8 @@ MAX_HOOK_BYTES = 1024 * 1024
 HOOKS = "/hooks/"
 
 MCP = "/mcp"
-_LONGEST_NAME = 60
+_LONGEST_NAME, _LONGEST_PATH = 60, 200
+"""Characters of a tool's name and of a path that are recorded."""
 
 IsSigned = Callable[[bytes, str], bool]
 """True if a body matches a signature."""
@@ -161,7 +162,7 @@ def _no_token() -> JSONResponse:
 def _what(request: Request, body: bytes) -> str:
     """What a request asks for: its method and path; of MCP its method, and the tool called."""
     if request.scope["path"] != MCP:
-        return f"{request.method} {request.scope['path']}"
+        return f"{request.method} {request.scope['path'][:_LONGEST_PATH]}"
     try:
         call = json.loads(body)
     except (ValueError, RecursionError):
