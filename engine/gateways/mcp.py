@@ -118,7 +118,7 @@ def _proposer(context: Context) -> str:
     """The agent that proposes something, and whose it is if not the owner's.
 
     Raises:
-        Refusal: They may not.
+        ToolError: They may not.
     """
     client = context.session.client_params
     agent = client.client_info.name if client else "agent"

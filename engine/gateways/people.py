@@ -6,7 +6,6 @@ Tokens are random, and only their hashes are stored, in the owner's settings fol
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 import secrets
 import time
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from engine.errors import GatewayFailed
 from engine.store.by_workspace import ByWorkspace, Entry
 from engine.store.monthly import MonthlyLog, text_in
+from engine.store.user_folder import read_own, settings_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,8 +32,8 @@ RIGHTS: tuple[Right, ...] = get_args(Right)
 MEANING: dict[Right, str] = {
     "read": "search and read knowledge and playbooks, over MCP",
     "conversations": "also conversations, journals and the archive",
-    "propose": "propose facts and playbooks, which wait for your review",
-    "capture": "record sessions of their own, which teach nothing without your review",
+    "propose": "propose facts and playbooks, which wait for the owner's review",
+    "capture": "record sessions of their own, which teach nothing without the owner's review",
 }
 BURST, PER_SECOND = 60, 5
 """Requests of a person at once, and on average."""
@@ -70,47 +70,56 @@ class People:
         self._root = root
 
     def all(self) -> list[Person]:
-        """Everyone with a token, by name."""
+        """Everyone with a token, by name.
+
+        Raises:
+            GatewayFailed: Others can read the file, so none of its tokens counts.
+        """
+        _require_private()
         found = (person for _, person in _people(_STORE.entry(self._root)))
         return sorted(found, key=lambda each: each.name)
 
     def grant(self, name: str, may: Collection[Right], at: datetime) -> tuple[Person, str]:
         """Give a person rights, in place of those before, and a new token, which is stored nowhere.
 
-        Who may read conversations may read the rest.
+        Who may read conversations or propose something may also read the rest.
 
         Raises:
-            GatewayFailed: The name is not valid.
+            GatewayFailed: The name is not valid, or others can read the file.
             WriteFailed: The token cannot be stored.
         """
         if not _NAME.fullmatch(name):
             raise GatewayFailed(
                 "a name has up to 40 letters, digits, dots, hyphens and underscores", where=repr(name)
             )
+        _require_private()
         token = secrets.token_urlsafe(32)
-        wanted = {*may, "read"} if "conversations" in may else {*may}
+        wanted = {*may} if {"conversations", "propose"}.isdisjoint(may) else {*may, "read"}
         person = Person(name, _ordered(wanted), at.isoformat(timespec="seconds"))
         row = {"sha256": _hash(token), "may": person.may, "since": person.since}
         _STORE.change(self._root, lambda entry: entry.update({name: row}))
         return person, token
 
     def revoke(self, name: str) -> bool:
-        """Withdraw a person's token, at once; returns whether they had one. Raises ``WriteFailed``."""
+        """Withdraw a person's token, at once; returns whether they had one. Raises like ``grant``."""
+        _require_private()
         known: list[bool] = []
         _STORE.change(self._root, lambda entry: known.append(entry.pop(name, None) is not None))
         return known[0]
 
     def of_token(self, token: str) -> Person | None:
         """Whose token it is."""
-        found = _hash(token)
-        return next(
-            (
-                person
-                for known, person in _people(_STORE.entry(self._root))
-                if hmac.compare_digest(known.encode(), found.encode())
-            ),
-            None,
-        )
+        return dict(_people(_STORE.entry(self._root))).get(_hash(token))
+
+
+def _require_private() -> None:
+    path = settings_folder() / FILE
+    try:
+        read_own(path, secret=True)
+    except PermissionError as error:
+        raise GatewayFailed(
+            "other users can read the tokens, so none counts", where=str(path), hint=f"run: chmod 600 {path}"
+        ) from error
 
 
 def _people(entry: Entry) -> Iterator[tuple[str, Person]]:

@@ -34,7 +34,8 @@ FILES = {
     "knowledge/private/diary.md": "# Diary\n\nThe quokka tide diary is private.\n",
     "knowledge/identity/USER.md": "# About me\n\nThe owner keeps a quokka by the tide pool.\n",
     "knowledge/memory/MEMORY.md": "# Memory\n\nThe quokka tide budget is 400.\n",
-    "knowledge/journal/2026-06-10.md": "# 10 June\n\nWalked the quokka at low tide.\n",
+    "knowledge/journal/2026-06-10.md": "# 10 June\n\nWalked the quokka at low tide.\n\n"
+    "### Sessions in tidemark\n\n#### 18:00–18:10 tidemark <!-- ses_tide 00000000 -->\n- Asked: A recap.\n",
     TRANSCRIPT: "---\nsession_id: ses_tide\nstarted: 2026-06-10T18:00:00Z\nended: 2026-06-10T18:10:00Z\n---\n"
     "\n# Tide tables\n\n**User** (18:00): Where does the quokka tide gauge report to?\n\n"
     "**Agent** (18:01): The quokka tide gauge reports to the harbour office.\n",
@@ -111,6 +112,7 @@ def test_a_token_is_shown_once_and_counts_until_it_is_replaced_or_revoked(tmp_pa
     assert people.of_token(token) is None and people.of_token(newer) == second
     assert people.all() == [second] and not other.revoke("anna") and people.revoke("anna")
     assert people.of_token(newer) is None and people.all() == []
+    assert people.grant("ben", ["propose"], AT)[0].may == ("read", "propose"), "MCP is of no use without"
     for name in ("", "two words", "../x", "-anna", "a" * 41, "anna\n"):
         with pytest.raises(GatewayFailed):
             people.grant(name, ["read"], AT)
@@ -120,7 +122,12 @@ def test_tokens_in_a_file_that_others_can_read_do_not_count(tmp_path: Path) -> N
     people = People(tmp_path)
     _, token = people.grant("anna", ["read"], AT)
     (settings_folder() / FILE).chmod(0o644)
-    assert people.of_token(token) is None and people.all() == []
+    assert people.of_token(token) is None
+    for refused in (people.all, lambda: people.grant("ben", ["read"], AT), lambda: people.revoke("anna")):
+        with pytest.raises(GatewayFailed, match="chmod 600"):
+            refused()
+    (settings_folder() / FILE).chmod(0o600)
+    assert people.of_token(token) is not None, "nothing was lost"
     (settings_folder() / FILE).write_text("[]")
     (settings_folder() / FILE).chmod(0o600)
     assert people.of_token(token) is None, "a damaged file lets no one in"
@@ -146,6 +153,8 @@ async def test_a_person_sees_only_what_their_rights_say(
         recalled = await call_tool(client, "recall", question="Where does the quokka tide gauge report to?")
         said, known = (each in recalled["text"] for each in ("harbour office", "north pier"))
         assert said == (TRANSCRIPT in shown) and (said or known)
+        last = await call_tool(client, "recall", question="What did we do in the last session?")
+        assert ("A recap" in last["text"]) == (TRANSCRIPT in shown)
         told = json.dumps(recalled) + json.dumps(found)
         assert not any(each in told for each in ("diary", "tide pool", "400"))
 

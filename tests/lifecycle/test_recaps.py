@@ -198,6 +198,9 @@ def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None
         changed("Log water levels", "docs: note levels", "$(cat <<EOF)")
         == "Changed: commit “Log water levels”"
     )
+    assert changed("Log levels", "Log levels hourly") == (
+        "Changed: commit “Log levels”; commit “Log levels hourly”"
+    ), "one begins like the other, and is another"
     assert changed("docs: note levels", "chore: bump pump") == (
         "Changed: commit “docs: note levels”; commit “chore: bump pump”"
     )

@@ -217,8 +217,9 @@ def _says_little(subject: str) -> bool:
 
 def _is_same(one: str, other: str) -> bool:
     """Whether two subjects are the same as far as both were logged."""
-    one, other = one.rstrip("…"), other.rstrip("…")
-    return one.startswith(other) or other.startswith(one)
+    first, second = one.rstrip("…"), other.rstrip("…")
+    is_cut = (first, second) != (one, other)
+    return one == other or (is_cut and (first.startswith(second) or second.startswith(first)))
 
 
 def _short(path: str) -> str:
