@@ -25,6 +25,13 @@ class Comparison:
             return self._names("ls-files", "-z", "--cached")
         return self._names("diff", "--cached", "--name-only", "--diff-filter=d", "-z")
 
+    def unaltered(self, under: str) -> frozenset[str]:
+        """Paths below a folder of files that are as they were committed."""
+        if not self.has_commits:
+            return frozenset()
+        committed = self._names("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", under=under)
+        return frozenset(committed) - frozenset(self.altered(under))
+
     def altered(self, under: str) -> list[str]:
         """Paths below a folder of committed files that were changed or deleted."""
         if not self.has_commits:

@@ -26,6 +26,7 @@ from engine.store.paths import Workspace, category_of, shown
 from engine.store.repository import Repository
 from engine.store.schema import validate
 from engine.store.zone import local_day
+from engine.transcripts.places import FOLDER as TRANSCRIPTS
 from engine.workspace.finding import Finding, Level
 from engine.workspace.git_state import git_findings
 from engine.workspace.names_state import name_findings
@@ -38,11 +39,12 @@ _SHOWN_LINKS = 20
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
 
 
-def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
+def examine(root: Path, *, staged: bool = False, every: bool = False) -> tuple[Finding, ...]:
     """Checks a workspace.
 
     Args:
         staged: Check only the staged versions of files.
+        every: Also read the transcripts that are as they were committed, which a commit has checked.
 
     Returns:
         Findings in a fixed order; with ``staged``, only problems.
@@ -67,13 +69,14 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
             *_raw(files, repository, compared),
         )
         return tuple(dict.fromkeys(found))
+    kept = frozenset() if every else _committed_transcripts(repository)
     return (
         Finding("ok", f"workspace {workspace.root}"),
         *_config(files),
         *git_findings(repository),
         *_hooks(files, repository),
         *_raw(files, repository, Comparison(repository.git, has_commits=repository.has_commits)),
-        *_documents(_all_documents(workspace), files.read),
+        *_documents(_documents_without(workspace, kept), files.read, len(kept)),
         *_topics(workspace, files),
         *_presets(files, repository),
         *_entries(files, repository),
@@ -85,7 +88,7 @@ def examine(root: Path, *, staged: bool = False) -> tuple[Finding, ...]:
         *_prices(),
         *sharing_findings(files, repository),
         *_links(workspace),
-        *_secrets(files),
+        *_secrets(files, kept),
         *_machine(workspace),
     )
 
@@ -210,16 +213,27 @@ def _prompt(files: Files) -> Iterator[Finding]:
     yield Finding("ok", f"prompt: system prompt and identity take {fixed:,} of {compiled.budget:,} tokens")
 
 
-def _all_documents(workspace: Workspace) -> list[str]:
+def _committed_transcripts(repository: Repository) -> frozenset[str]:
+    """The transcripts that are as they were committed; none without git."""
+    try:
+        return Comparison(repository.git, has_commits=repository.has_commits).unaltered(TRANSCRIPTS)
+    except AutopoiesisError:
+        return frozenset()  # reported by git_findings
+
+
+def _documents_without(workspace: Workspace, kept: frozenset[str]) -> list[str]:
+    """The paths of knowledge files and transcripts, except those kept."""
     found = []
-    folders = (workspace.knowledge, workspace.transcripts)
-    for folder in (each for each in folders if workspace.holds(workspace.relative(each))):
-        paths = (path for path in folder.rglob("*.md") if path.is_file())
-        found += [workspace.relative(path) for path in paths if is_used(str(path.parent), path.name)]
-    return sorted(found)
+    for top in (each for each in ("knowledge", TRANSCRIPTS) if workspace.holds(each)):
+        for folder, _, names in os.walk(workspace.root / top):
+            inside = Path(folder).relative_to(workspace.root).as_posix()
+            paths = ((name, f"{inside}/{name}") for name in names if name.endswith(".md"))
+            found += [path for name, path in paths if path not in kept and is_used(folder, name)]
+    return sorted(path for path in found if (workspace.root / path).is_file())
 
 
-def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Iterator[Finding]:
+def _documents(paths: Sequence[str], read: Callable[[str], bytes | None], kept: int = 0) -> Iterator[Finding]:
+    """Faults of headers; ``kept`` transcripts beside the paths were checked when they were committed."""
     wrong = checked = 0
     for path in paths:
         if not path.endswith(".md") or category_of(path) in (None, "shared", "topic"):
@@ -239,8 +253,11 @@ def _documents(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Ite
         for problem in validate(document):
             wrong += 1
             yield Finding.of(problem)
-    if not wrong and checked:
-        yield Finding("ok", f"{_plural(checked, 'document')}, all headers valid")
+    hint = ""
+    if kept:
+        hint = f"read the {_plural(kept, 'committed transcript')} again too: autopoiesis doctor --all"
+    if not wrong and (checked or kept):
+        yield Finding("ok", f"{_plural(checked, 'document')}, all headers valid", hint)
 
 
 def _findings(problems: Sequence[Problem], ok: str) -> Iterator[Finding]:
@@ -288,10 +305,10 @@ def _staged_secrets(files: Files, compared: Comparison, paths: list[str]) -> Ite
             )
 
 
-def _secrets(files: Files) -> Iterator[Finding]:
+def _secrets(files: Files, kept: frozenset[str]) -> Iterator[Finding]:
     from engine.workspace.secret_scan import FoundSecret, scan_files  # noqa: PLC0415 — not needed for --staged
 
-    found = [each for each in scan_files(files) if isinstance(each, FoundSecret)]
+    found = [each for each in scan_files(files, kept) if isinstance(each, FoundSecret)]
     if found:
         first = f"{shown(found[0].path)}:{found[0].line} contains a possible {found[0].kind}"
         more = f", and there are {len(found) - 1} more" if len(found) > 1 else ""

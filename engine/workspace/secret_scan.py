@@ -41,17 +41,18 @@ class Skipped:
     why: str
 
 
-def scan_files(files: Files) -> Iterator[FoundSecret | Skipped]:
-    """The secrets in the files of a workspace, except caches and ``.git``."""
+def scan_files(files: Files, without: frozenset[str] = frozenset()) -> Iterator[FoundSecret | Skipped]:
+    """The secrets in the files of a workspace, except caches, ``.git`` and the paths ``without``."""
     root = files.workspace.root
     check = CommitCheck(files.read)
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
+        inside = Path(folder).relative_to(root)
         for name in sorted(names):
-            whole = Path(folder) / name
-            if whole.is_symlink() or (Path(folder) == root and name.startswith("memory.db")):
+            path = (inside / name).as_posix()
+            is_index = path == name and name.startswith("memory.db")
+            if path in without or is_index or (root / path).is_symlink():
                 continue
-            path = whole.relative_to(root).as_posix()
             try:
                 data = files.read(path, limit=_MAX_BYTES)
             except FileNotFoundError:

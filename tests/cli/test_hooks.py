@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -351,6 +352,25 @@ def test_what_is_committed_by_hand_is_found_without_a_hook(apo: Command, root: P
     (root / "knowledge" / "facts.md").write_text("# Facts\n\n- The bittern nests in the reeds.\n")
     git(root, "commit", "-qam", "x", "--no-verify")
     assert "knowledge/facts.md" in apo("-C", root, "search", "bittern").out
+
+
+def test_doctor_does_not_read_again_what_a_commit_has_checked(root: Path) -> None:
+    key = f"ghp_{hashlib.sha256(b'x').hexdigest()[:36]}"
+    broken = transcript("broken", "2026-01-05T09:30:00Z", f"{BODY}{key}\n", tags="[unclosed")
+
+    def told(*, every: bool = False) -> list[str]:
+        return [each.text for each in examine(root, every=every) if each.text.startswith("raw/")]
+
+    (root / FOLDER / "1100-broken.md").write_text(broken)
+    assert len(told()) == 2
+    git(root, "add", "raw")
+    git(root, "commit", "-qm", "broken", "--no-verify")
+    assert told() == [] and len(told(every=True)) == 2
+    headers = next(each for each in examine(root) if "all headers valid" in each.text)
+    assert headers.hint == "read the 3 committed transcripts again too: autopoiesis doctor --all"
+    with (root / ENDED).open("a") as file:
+        file.write(f"{key}\n")  # changed since
+    assert any(ENDED in text and "GitHub token" in text for text in told())
 
 
 def test_doctor_reports_that_no_prompt_fits_the_budget(root: Path) -> None:

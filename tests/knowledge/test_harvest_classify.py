@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -159,10 +160,14 @@ def test_unharvested_transcripts_are_counted(sample: Path) -> None:
         each for each in Classifier(files, {}, NOW, 60, transcripts=True).all() if each.kind == "harvest"
     ]
     assert count_unharvested(files, {}, "markers") == len(ended)
-    known = {each.sha256: entry("harvested", provider="markers") for each in ended[3:]}
-    assert count_unharvested(files, known, "markers") == 3 and count_unharvested(
-        files, known, "openai"
-    ) == len(ended)
+    harvested = entry("harvested", provider="markers")
+    known = {each.sha256: replace(harvested, path=each.path, size=each.size) for each in ended[3:]}
+    assert count_unharvested(files, known, "markers") == 3
+    assert count_unharvested(files, known, "openai") == len(ended)
+    (sample / ended[3].path).rename(sample / f"{ended[3].path}.moved.md")
+    with (sample / ended[4].path).open("a") as file:
+        file.write("\n## 09:00 — user\n\nAnd another thing.\n")
+    assert count_unharvested(files, known, "markers") == 4  # the one that has grown
 
 
 def test_other_hidden_and_linked_files_are_not_conversations(root: Path) -> None:

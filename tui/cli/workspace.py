@@ -58,12 +58,16 @@ def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bo
 
 @verb("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
 @click.option("--staged", is_flag=True, help="Check only what is staged for the next commit.")
-def doctor(staged: bool, as_json: bool) -> int:
+@click.option("--all", "every", is_flag=True, help="Read transcripts again that are as they were committed.")
+def doctor(staged: bool, every: bool, as_json: bool) -> int:
     """Check the workspace and this machine, and suggest fixes. Exit 1 if there is an error."""
     from engine.workspace.doctor import examine  # noqa: PLC0415 — the engine is needed only now
     from tui.cli.install import agents_found  # noqa: PLC0415 — only here
 
-    findings = [*examine(invocation().workspace, staged=staged), *(() if staged else agents_found())]
+    findings = [
+        *examine(invocation().workspace, staged=staged, every=every),
+        *(() if staged else agents_found()),
+    ]
     if as_json:
         emit_json(findings)
     else:

@@ -163,15 +163,21 @@ class Classifier:
 
 
 def count_unharvested(files: Files, ledger: Mapping[str, LedgerEntry], provider: str) -> int:
-    """Number of ended transcripts that were never harvested. They are hashed but not parsed."""
+    """Number of ended transcripts that were never harvested.
+
+    They are not parsed, and only those are hashed that have the size of a harvested one under another name.
+    """
+    done = {each.path: each.size for each in ledger.values() if each.restored or each.is_done(provider)}
+    sizes = frozenset(done.values())
     found = 0
     for path in paths_in(files, TRANSCRIPTS):
-        if not head_fields(read_head(files.workspace.root / path), ("ended",))["ended"]:
-            continue
         with contextlib.suppress(OSError, AutopoiesisError):
-            sha256, size = hash_of(files, path)
-            entry = ledger.get(sha256)
-            found += bool(size) and (entry is None or (not entry.restored and not entry.is_done(provider)))
+            real = files.workspace.root / path
+            size = real.stat().st_size
+            if not size or done.get(path) == size or not head_fields(read_head(real), ("ended",))["ended"]:
+                continue
+            entry = ledger.get(hash_of(files, path)[0]) if size in sizes else None
+            found += entry is None or (not entry.restored and not entry.is_done(provider))
     return found
 
 
@@ -192,10 +198,11 @@ def paths_in(files: Files, folder: str) -> list[str]:
         return found
     for place, folders, names in os.walk(root / folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = Path(place).relative_to(root).as_posix()
         for name in names:
-            path = Path(place, name)
-            if path.suffix.lower() in SUFFIXES and not name.startswith(".") and not path.is_symlink():
-                found.append(path.relative_to(root).as_posix())
+            wanted = os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith(".")  # noqa: PTH122 — of thousands
+            if wanted and not os.path.islink(f"{place}/{name}"):  # noqa: PTH114 — of thousands
+                found.append(f"{inside}/{name}")
     return sorted(found)
 
 
