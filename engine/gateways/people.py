@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 from engine.errors import GatewayFailed
 from engine.store.by_workspace import ByWorkspace, Entry
 from engine.store.monthly import MonthlyLog, text_in
-from engine.store.user_folder import read_own, settings_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,9 +72,9 @@ class People:
         """Everyone with a token, by name.
 
         Raises:
-            GatewayFailed: Others can read the file, so none of its tokens counts.
+            WriteFailed: The file is damaged or others can read it, so none of its tokens counts.
         """
-        _require_private()
+        _STORE.readable()
         found = (person for _, person in _people(_STORE.entry(self._root)))
         return sorted(found, key=lambda each: each.name)
 
@@ -85,14 +84,13 @@ class People:
         Who may read conversations or propose something may also read the rest.
 
         Raises:
-            GatewayFailed: The name is not valid, or others can read the file.
-            WriteFailed: The token cannot be stored.
+            GatewayFailed: The name is not valid.
+            WriteFailed: The token cannot be stored, or the file not be read.
         """
         if not _NAME.fullmatch(name):
             raise GatewayFailed(
                 "a name has up to 40 letters, digits, dots, hyphens and underscores", where=repr(name)
             )
-        _require_private()
         token = secrets.token_urlsafe(32)
         wanted = {*may} if {"conversations", "propose"}.isdisjoint(may) else {*may, "read"}
         person = Person(name, _ordered(wanted), at.isoformat(timespec="seconds"))
@@ -101,8 +99,7 @@ class People:
         return person, token
 
     def revoke(self, name: str) -> bool:
-        """Withdraw a person's token, at once; returns whether they had one. Raises like ``grant``."""
-        _require_private()
+        """Withdraw a person's token, at once; returns whether they had one. Raises ``WriteFailed``."""
         known: list[bool] = []
         _STORE.change(self._root, lambda entry: known.append(entry.pop(name, None) is not None))
         return known[0]
@@ -110,16 +107,6 @@ class People:
     def of_token(self, token: str) -> Person | None:
         """Whose token it is."""
         return dict(_people(_STORE.entry(self._root))).get(_hash(token))
-
-
-def _require_private() -> None:
-    path = settings_folder() / FILE
-    try:
-        read_own(path, secret=True)
-    except PermissionError as error:
-        raise GatewayFailed(
-            "other users can read the tokens, so none counts", where=str(path), hint=f"run: chmod 600 {path}"
-        ) from error
 
 
 def _people(entry: Entry) -> Iterator[tuple[str, Person]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from engine.errors import AutopoiesisError, WriteFailed
 from engine.store.faults import reach
 from engine.store.files import reported
 from engine.store.user_folder import read_own, settings_folder, write_own
@@ -38,11 +39,11 @@ class ByWorkspace:
         """Change a workspace's entry in place; one that is empty afterwards is removed.
 
         Raises:
-            WriteFailed: The file cannot be written.
+            WriteFailed: The file cannot be written, or not be read: the other entries would be lost.
         """
         path = self._path()
         with reported(str(path)), _exclusive(path.with_suffix(".lock")):
-            workspaces = self._load()
+            workspaces = self._loaded()
             name = os.path.realpath(root)
             found = workspaces.get(name)
             entry = found if isinstance(found, dict) else {}
@@ -54,11 +55,30 @@ class ByWorkspace:
     def _path(self) -> Path:
         return settings_folder() / self._name
 
+    def readable(self) -> None:
+        """Do nothing if the file can be read, or does not exist.
+
+        Raises:
+            WriteFailed: It is damaged, or others may write (or read) it.
+        """
+        self._loaded()
+
     def _load(self) -> dict[str, Any]:
         try:
-            tree = json.loads(read_own(self._path(), secret=self._secret) or b"{}")
-        except (OSError, ValueError, RecursionError):
+            return self._loaded()
+        except AutopoiesisError:
             return {}
+
+    def _loaded(self) -> dict[str, Any]:
+        path = self._path()
+        try:
+            tree = json.loads(read_own(path, secret=self._secret) or b"{}")
+        except PermissionError as error:
+            hint = f"nothing in it counts until then; run: chmod 600 {path}"
+            raise WriteFailed(str(error), where=str(path), hint=hint) from error
+        except (OSError, ValueError, RecursionError) as error:
+            hint = "nothing in it counts; mend it, or delete it to begin anew"
+            raise WriteFailed(f"cannot be read ({error})", where=str(path), hint=hint) from error
         found = tree.get("workspaces") if isinstance(tree, dict) else None
         return found if isinstance(found, dict) else {}
 

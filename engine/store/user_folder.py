@@ -66,7 +66,7 @@ def read_own(path: Path, *, secret: bool = False) -> bytes | None:
         status = os.fstat(file.fileno())
         others = stat.S_IMODE(status.st_mode) & (_OTHERS_READ if secret else _OTHERS_WRITE)
         if not stat.S_ISREG(status.st_mode) or others or status.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(f"others can {'read' if secret else 'write'} {path}")
+            raise PermissionError(f"others can {'read' if secret else 'write'} it")
         return file.read()
 
 

@@ -438,13 +438,13 @@ _LEAD = expression(
     rf"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){{2,{_LEAD_CHARACTERS}}})(?::(?=\s|$)|：)(?P<rest>.*)$"
 )
 _OWN_LEAD = expression(
-    r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e) )*(?:(?:for|when|whenever|before|after"
-    r"|any\w*|every|each|if|from now|für|bei|vor|nach|pour|avant|après|para|antes|per|quando|voor|bij|для"
-    r"|при)\b"
+    r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e),? )*"
+    r"(?:(?:for|when|whenever|before|after|any\w*|every|each|if|from now|für|bei|vor|nach|pour"
+    r"|avant|après|para|antes|per|quando|voor|bij|для|при)\b"
     r"|(?:please |bitte )?(?:forget|drop|vergiss|oublie|olvida) (?:the |die |la )?"
     r"(?:rule|regel|règle|regla)\W*$"
     r"|(?:(?:my|our|some|one|two|three|a few|more|new|another|general|small|quick|last|final|unsere?|meine?"
-    r"|noch|nos|mes|mis|nuestras?)[ ])*"
+    r"|noch|nos|mes|mis|nuestras?) (?:\w+ (?=rule|thing|convention|guideline|instruction|preference))?)*"
     r"(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?"
     r"|points?|requests?|preferences?|updates?|practices?|standards?|requirements?|habits?|policy"
     r"|important|please|also|todo|fyi|btw|ps|regeln?|wichtig|merke(?: dir)?|règles?|reglas?|regras?"

@@ -18,7 +18,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from engine.engine import Engine
-from engine.errors import GatewayFailed
+from engine.errors import GatewayFailed, WriteFailed
 from engine.gateways.guard import MCP
 from engine.gateways.http import HookServer, public_origin
 from engine.gateways.people import BURST, FILE, PER_SECOND, AccessLog, Allowance, People, Right
@@ -124,13 +124,26 @@ def test_tokens_in_a_file_that_others_can_read_do_not_count(tmp_path: Path) -> N
     (settings_folder() / FILE).chmod(0o644)
     assert people.of_token(token) is None
     for refused in (people.all, lambda: people.grant("ben", ["read"], AT), lambda: people.revoke("anna")):
-        with pytest.raises(GatewayFailed, match="chmod 600"):
+        with pytest.raises(WriteFailed, match=r"others can read it.*chmod 600"):
             refused()
     (settings_folder() / FILE).chmod(0o600)
     assert people.of_token(token) is not None, "nothing was lost"
-    (settings_folder() / FILE).write_text("[]")
-    (settings_folder() / FILE).chmod(0o600)
-    assert people.of_token(token) is None, "a damaged file lets no one in"
+
+
+def test_a_damaged_file_of_tokens_lets_no_one_in_and_is_not_overwritten(tmp_path: Path) -> None:
+    people = People(tmp_path)
+    _, token = people.grant("anna", ["read"], AT)
+    path = settings_folder() / FILE
+    whole = path.read_text()
+    path.write_text(whole.replace('"form": 1,', '"form": 1'))  # edited by hand
+    assert people.of_token(token) is None
+    for refused in (people.all, lambda: people.grant("ben", ["read"], AT), lambda: people.revoke("anna")):
+        with pytest.raises(WriteFailed, match=r"people\.json.*Expecting ',' delimiter: line \d.*mend it"):
+            refused()
+    path.write_text(whole)
+    assert people.of_token(token) is not None, "nothing was lost"
+    path.write_text("[]")
+    assert people.of_token(token) is None
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,31 @@ def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None
     )
 
 
+def test_commits_that_were_taken_back_are_not_named() -> None:
+    def changed(*calls: str) -> list[str]:
+        logged = "\n".join(f"> [tool:Bash] {each}" for each in calls)
+        found = said(
+            ("user", "Please log the water levels of the gauges."), ("agent", f"{logged}\n\nAll looked at.")
+        )
+        return [line for line in found if line.startswith("Changed: ")]
+
+    first, second = ("git commit -m 'Log water levels' → done", "git commit -m 'Round the levels' → done")
+    kept = ["Changed: commit “Log water levels”"]
+    assert changed(first, second, "git reset --hard HEAD~1 → HEAD is now at 1a2b3c4 Log water levels") == kept
+    assert changed(first, second, "git reset --soft HEAD^ && git status → clean") == kept
+    assert changed(first, second, "git reset -q @~2 → done") == []
+    assert changed(first, "git reset --hard HEAD~ && git commit -m 'Round the levels' → done") == [
+        "Changed: commit “Round the levels”"
+    ]
+    assert changed(first, second, "git reset --hard HEAD~1 → error: no such ref") == [
+        "Changed: commit “Log water levels”; commit “Round the levels”"
+    ]
+    assert changed(first, "git reset HEAD~1 gauge/levels.py → done") == kept, "of one file alone"
+    printed = '[main 5d6e7f8] Revert "Round the levels"'
+    assert changed(first, second, f"git revert HEAD --no-edit → {printed}") == kept
+    assert changed(f"git revert 9a8b7c6 → {printed}") == ['Changed: commit “Revert "Round the levels"”']
+
+
 def test_what_aider_changed_and_committed_is_named() -> None:
     found = said(
         ("user", "Please log the water levels of the gauges."),

@@ -163,7 +163,8 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 
 
 def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
-    """The files written, most often first, and the commits and pull requests; at most one line."""
+    """The files written, most often first, and the commits that were not taken back and pull requests; at
+    most one line."""
     files: Counter[str] = Counter()
     commits: list[str] = []
     pulls: dict[str, None] = {}
@@ -174,11 +175,17 @@ def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
             if tool.name.casefold() in _WRITERS:
                 paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
                 files.update(filter(None, map(_short, paths)))
-            elif subject := _subject(tool):
-                # An amended commit, or one whose subject was cut before.
-                same = [each for each in commits if _is_same(each, subject)]
+                continue
+            taken_back = _taken_back(tool.summary)
+            commits = commits[: -taken_back or None]
+            if subject := _subject(tool):
+                reverted = _REVERTED.match(subject)
+                # An amended commit, a reverted one, or one whose subject was cut before.
+                same = [each for each in commits if _is_same(each, reverted[1] if reverted else subject)]
                 commits = [each for each in commits if each not in same]
-                commits.append(max((*same, subject), key=lambda each: (not each.endswith("…"), len(each))))
+                if not (same and reverted):
+                    whole = max((*same, subject), key=lambda each: (not each.endswith("…"), len(each)))
+                    commits.append(whole)
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
                 pulls[f"pull request {match['number'] or ''}".strip()] = None
     names = [name for name, _ in files.most_common(_MAX_FILES)]
@@ -205,6 +212,12 @@ def _subject(tool: ToolCall) -> str:
         if given[0].endswith("…") and not body:
             found += "…"
     return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
+
+
+def _taken_back(command: str) -> int:
+    """How many commits a command takes back from the branch."""
+    found = _RESET.search(command)
+    return 0 if found is None else int(found["count"] or len(found["carets"] or "1"))
 
 
 def _says_little(subject: str) -> bool:
@@ -384,6 +397,10 @@ _COMMITTED = expression(
 """What git prints of a commit, with the number of lines or the last line that a log shows after it."""
 _AIDERS = expression(r"commit [0-9a-f]{7,40} (?P<subject>.{3,200})")
 """A commit in a history of Aider."""
+_RESET = expression(
+    r"\bgit reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))(?=\s*(?:[;&|…)\"]|$))"
+)
+_REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
 _CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
