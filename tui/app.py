@@ -16,21 +16,19 @@ from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
-from textual.types import CSSPathType
 
 from engine.agents.listener import listening
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
-from tui.kit.clock import Clock
+from tui.kit.commands import Commands, Palette
 from tui.kit.conductor import RunLine
-from tui.kit.confirm import ConfirmScreen
-from tui.kit.control_filter import ControlFilter
+from tui.kit.lanes import Writes
 from tui.kit.messages import NextTheme
-from tui.kit.palette import Commands, Palette
+from tui.kit.overlays import ConfirmScreen
 from tui.kit.preferences import Preferences
-from tui.kit.terminal_input import TerminalDriver
-from tui.kit.writes import Writes
+from tui.kit.questions import Clock
+from tui.kit.terminal import ControlFilter, TerminalDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
 from tui.screens.workbench import commandline
@@ -62,7 +60,7 @@ class WorkbenchApp(App[int]):
     """
 
     TITLE = "autopoiesis"
-    CSS_PATH: ClassVar[CSSPathType | None] = "workbench.tcss"
+    CSS_PATH = "workbench.tcss"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", show=False, priority=True)]
 
@@ -225,15 +223,11 @@ def unusable(environment: Mapping[str, str], *, terminal: bool) -> str:
     return ""
 
 
-def run_workbench(
-    engine: Engine, *, mouse: bool = True, theme: str = "", preferences: Path | None = None
-) -> int:
+def run_workbench(engine: Engine, *, preferences: Path | None = None) -> int:
     """Shows the workbench until the user quits.
 
     Args:
         engine: An open engine; started and stopped here.
-        mouse: Whether to capture the mouse; if not, the terminal's own selection works.
-        theme: A theme for this run only.
         preferences: Path of a ``tui.yaml`` to use instead of the default.
 
     Returns:
@@ -244,7 +238,7 @@ def run_workbench(
     if reason:
         sys.stderr.write(f"{reason}\n")
         return 1
-    app = WorkbenchApp(engine, preferences=Preferences(preferences), theme=theme)
+    app = WorkbenchApp(engine, preferences=Preferences(preferences))
 
     def report(failure: threading.ExceptHookArgs) -> None:
         """Shows a background thread's failure as a notification; a traceback would garble the screen."""
@@ -255,7 +249,7 @@ def run_workbench(
     threading.excepthook = report
     try:
         with listening(engine):
-            code = app.run(mouse=mouse)
+            code = app.run()
             for problem in app.writes.finish(_WRITES_S):
                 sys.stderr.write(f"not saved: {visible(problem)}\n")
     finally:

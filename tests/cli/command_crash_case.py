@@ -30,7 +30,7 @@ from tests.crash_sweep import Case
 from tests.store.write_steps import strays
 from tui.cli import cli, import_sessions, review
 from tui.cli import config as config_commands
-from tui.cli import history_actions as history_commands
+from tui.cli import history as history_commands
 from tui.cli import tune as tune_commands
 from tui.cli.base import run
 

@@ -14,7 +14,7 @@ from engine.context.compiled import Compiled
 from engine.engine import Engine
 from engine.transcripts.capture import ConversationCapture
 from tests.cli.conftest import Command
-from tui.cli import cache_check
+from tui.cli import cache as cache_check
 
 MEMORY = "knowledge/memory/MEMORY.md"
 USER = "knowledge/identity/USER.md"

@@ -13,7 +13,7 @@ from engine.providers.chat import Usage
 from engine.settings.model import CacheSettings
 from engine.transcripts.capture import ConversationCapture
 from tests.cli.conftest import Command
-from tui.render.caches import SETTINGS
+from tui.render.words import SETTINGS
 
 MEMORY = "knowledge/memory/MEMORY.md"
 SESSION, GONE = "ses_over0001", "ses_gone0001"

@@ -20,7 +20,7 @@ from engine.recall.passages import passage_of, place_of
 from engine.recall.replay import Played
 from tests.recall.conftest import DAY, OTHERS, SUBJECTS, Say, asked, did, found
 from tui.cli import cli
-from tui.render.backtest import figures, summary
+from tui.render.words import figures, summary
 
 if TYPE_CHECKING:
     from engine.search.past import Words

@@ -18,7 +18,7 @@ from engine.store.paths import Workspace
 from tests.cases import each_case
 from tests.search.conftest import Open
 from tests.search.samples import put
-from tui.render.search_words import Words
+from tui.render.search import Words
 
 Form = Literal["NFC", "NFD"]
 LANGUAGES = {

@@ -10,9 +10,8 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.discussion_data import MEMORY, NOW, FakeCaches
 from tests.tui.screen_driven import ScreenDriven
-from tui.kit.clock import Clock
-from tui.screens.cache.screen import CacheScreen
-from tui.screens.cache.state import CacheState
+from tui.kit.questions import Clock
+from tui.screens.cache.screen import CacheScreen, CacheState
 
 
 class CacheDriven(ScreenDriven[CacheScreen]):

@@ -31,9 +31,9 @@ from textual.widget import Widget
 from tests.tui.fake_engine import NOW, FakeEngine
 from tests.waiting import DEADLINE_S
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.workbench.screen import Workbench
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.01
@@ -280,7 +280,7 @@ def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     Timers of 0.2 s or more run ten times faster. A pause in typing has no length: see ``Driven.run``.
     """
-    for module in ("workbench.typing", "search.layout"):
+    for module in ("workbench.layout", "search.screen"):
         monkeypatch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)
 
     def speed_up(name: str) -> None:

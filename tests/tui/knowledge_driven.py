@@ -9,8 +9,7 @@ from typing import Any
 from tests.tui.conftest import Run
 from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
 from tests.tui.screen_driven import ScreenDriven
-from tui.screens.knowledge.groups import TITLES, Group
-from tui.screens.knowledge.pieces import name_of, sign_of
+from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
 from tui.screens.knowledge.screen import KnowledgeScreen
 
 

@@ -13,7 +13,7 @@ from engine.search.index import SearchIndex
 from engine.search.reports import IndexStatus
 from engine.search.results import Category, SearchResult, Share, ShareName
 from engine.store.paths import category_of
-from tui.render.search_words import Words
+from tui.render.search import Words
 
 SESSION = "raw/conversations/2026/06/10/0912-ses_7c41d0aa-pool-exhausted.md"
 DECISIONS = "knowledge/decisions.md"

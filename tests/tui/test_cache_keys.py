@@ -15,8 +15,7 @@ from tests.tui.cache_driven import CacheDriven, open_cache
 from tests.tui.conftest import SIZES, Run
 from tests.tui.discussion_data import EXPORT, MAILS, MEMORY, PARSER, REFACTOR, REVIEW, FakeCaches
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tui.kit.confirm import ConfirmScreen
-from tui.kit.page import PageScreen
+from tui.kit.overlays import ConfirmScreen, PageScreen
 
 PANELS = ("providers", "discussions", "settings", "misses")
 

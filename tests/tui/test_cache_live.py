@@ -17,9 +17,9 @@ from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import FASTER, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, invalidated
 from tests.tui.fake_engine import NOW
-from tui.kit.bridge import EventBridge, condense
+from tui.kit.messages import EventBridge, condense
+from tui.screens.cache.screen import CacheState
 from tui.screens.cache.settings import SettingLines
-from tui.screens.cache.state import CacheState
 
 
 async def record_output(driven: Driven) -> list[str]:

@@ -13,9 +13,9 @@ from engine.discussions.overview import CacheOverview, DiscussionCache
 from engine.settings.model import CacheSettings
 from engine.stability.misses import Culprit
 from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, invalidated, state
-from tui.render.caches import last_miss, stays
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
+from tui.render.words import last_miss, stays
 from tui.screens.cache.discussions import (
     CACHED,
     CHANGING,

@@ -22,9 +22,8 @@ from tests.tui.ledger_driven import open_ledger
 from tests.tui.search_driven import open_search
 from tui import screens as screens_package
 from tui.kit.command import Catalog, Need, Situation, command
-from tui.kit.commands import Commanded
+from tui.kit.commands import Commanded, help_lines
 from tui.kit.full_screen import FullScreen
-from tui.kit.help import help_lines
 from tui.render.roles import PLAIN
 from tui.screens.cache.screen import CacheScreen, CacheSituation
 from tui.screens.context.screen import ContextScreen, ContextSituation

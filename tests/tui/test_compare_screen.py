@@ -18,8 +18,8 @@ from tests.tui.test_history_screen import NOW, write
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.compare.screen import CompareScreen
 
 FACTS = "knowledge/facts.md"

@@ -8,9 +8,9 @@ from textual._xterm_parser import XTermParser
 
 from tests.cases import each_case
 from tests.tui.conftest import Driven, Run
-from tui.kit.composer import Composer, pasted_text
-from tui.kit.terminal_input import Pastes
-from tui.screens.workbench.reply import ReplyScreen
+from tui.kit.prompt import Composer, pasted_text
+from tui.kit.terminal import Pastes
+from tui.screens.workbench.pages import ReplyScreen
 
 
 async def paste(driven: Driven, text: str) -> None:

@@ -13,8 +13,7 @@ from tests.tui.conftest import Run
 from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
 from tests.tui.context_driven import ContextDriven, open_context
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
-from tui.kit.confirm import ConfirmScreen
-from tui.kit.page import PageScreen
+from tui.kit.overlays import ConfirmScreen, PageScreen
 from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
 
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}

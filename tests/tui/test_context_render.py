@@ -13,19 +13,26 @@ from tests.cases import each_case
 from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, prompt_before, with_many_results
 from tui.render.roles import PLAIN
 from tui.render.safe import visible
-from tui.screens.context.difference import compare, difference_items, difference_summary
-from tui.screens.context.head import left_out_detail, section_head
+from tui.screens.context.draw import (
+    compare,
+    difference_items,
+    difference_summary,
+    left_out_detail,
+    section_head,
+)
 from tui.screens.context.lists import (
+    NOWHERE,
     Columns,
     HeadItem,
     RuleItem,
     SectionItem,
     draw_item,
     left_out_items,
+    left_out_order,
+    prepare,
     rule_text,
     section_items,
 )
-from tui.screens.context.prompt import NOWHERE, left_out_order, prepare
 from tui.screens.context.text import TextPage, draw_part, gutter_of, parts_of
 
 

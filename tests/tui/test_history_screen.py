@@ -21,8 +21,8 @@ from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.history import state as history_state
 from tui.screens.history.screen import HistoryScreen
 
@@ -255,7 +255,7 @@ async def test_older_pages_are_loaded_and_a_distant_commit_is_found(
     git(root, "fast-import", "--quiet", "--force", stdin=stream.encode())
     monkeypatch.setattr(history_state, "PAGE", 50)
     monkeypatch.setattr(history_state, "FAR", 100)
-    monkeypatch.setattr("tui.screens.history.shown.MAX_DIFF_LINES", 10)
+    monkeypatch.setattr("tui.screens.history.draw.MAX_DIFF_LINES", 10)
     async with open_screen(root, SIZES["80x24"]) as driven:
         commits = driven.screen.commits
         assert len(commits.items) == 50 and "50+" in driven.text

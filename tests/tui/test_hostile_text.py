@@ -15,7 +15,7 @@ from engine.events import ErrorReported, GateAsked
 from engine.live.feed import FeedEntry, FeedKind
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
-from tui.kit.bridge import ALL_PARTS
+from tui.kit.messages import ALL_PARTS
 
 HOSTILE = [
     "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x1b[H\x9b31m\x90q\x9c\u202egnp.exe\u2066",  # terminal sequences

@@ -135,6 +135,7 @@ async def test_all_runs_failures_filter_and_week(
         await driven.type("TIDEMARK")
         await driven.press("enter")
         assert driven.screen.injections.row_count == 2
+        assert not driven.screen.in_line and "/TIDEMARK  2 of " in driven.text, "enter keeps the filter"
         await driven.press("escape", "w")
         assert "4 prompts since 2026-06-06, 2 with injections: 1,429 tokens" in driven.text
         assert (

@@ -11,7 +11,7 @@ from textual.events import AppFocus
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
-from tui.kit.page import PageScreen
+from tui.kit.overlays import PageScreen
 from tui.kit.preferences import Preferences
 
 PANELS = {"1": "feed", "2": "activation", "3": "digest", "4": "ledger", "5": "budget"}

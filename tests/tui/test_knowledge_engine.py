@@ -15,8 +15,8 @@ from tests.tui.knowledge_driven import KnowledgeDriven
 from tests.tui.test_review_engine import subjects
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.knowledge.pieces import DigestPiece
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)

@@ -13,7 +13,7 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import open_knowledge
 from tests.tui.test_hostile_text import COMBINED, assert_harmless
-from tui.screens.knowledge.groups import TITLES
+from tui.screens.knowledge.pieces import TITLES
 
 
 def poison(engine: FakeEngine, text: str) -> None:

@@ -13,7 +13,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.knowledge_data import digest_view
 from tests.tui.knowledge_driven import open_knowledge
 from tests.tui.test_cache_live import record_output
-from tui.kit.confirm import ConfirmScreen
+from tui.kit.overlays import ConfirmScreen
 
 
 async def test_each_group_shows_its_items(run: Run) -> None:

@@ -16,9 +16,8 @@ from engine.events import (
     WatchState,
 )
 from tests.tui.fake_engine import NOW, review_compiled
-from tui.kit.bridge import EventBridge, condense
-from tui.kit.lanes import Lane
-from tui.kit.writes import Writes
+from tui.kit.lanes import Lane, Writes
+from tui.kit.messages import EventBridge, condense
 
 
 class Worker:

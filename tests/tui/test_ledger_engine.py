@@ -17,8 +17,8 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_driven import HarvestDriven, LedgerDriven
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 CALL = "conversations/2026-06-11-vestrand-gateway-call.md"

@@ -23,14 +23,12 @@ from tests.tui.ledger_data import (
     results,
 )
 from tui.render.roles import PLAIN
-from tui.screens.harvest.outcome import draw_outcome
-from tui.screens.harvest.rows import Choice, draw_choice, draw_stage, stage_item
+from tui.screens.harvest.draw import Choice, draw_choice, draw_outcome, draw_stage, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress, summary
+from tui.screens.harvest.screen import draw_classes, draw_trail, elapsed
 from tui.screens.harvest.state import HarvestState, Price, SurveyRead
-from tui.screens.harvest.steps import draw_classes, draw_trail, elapsed
-from tui.screens.ledger.entries import RecordItem, draw_record, newest_first
-from tui.screens.ledger.record import RecordView, draw_record_page
-from tui.screens.ledger.state import Check, Tally
+from tui.screens.ledger.draw import Check, RecordItem, RecordView, draw_record, draw_record_page, newest_first
+from tui.screens.ledger.screen import Tally
 
 WIDTHS = st.integers(24, 200)
 

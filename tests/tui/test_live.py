@@ -31,8 +31,7 @@ from engine.live.feed import FeedEntry
 from engine.transcripts.turn import Text, Turn
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_compiled, review_trace, status_view
-from tui.kit.clock import Clock
-from tui.kit.questions import Questions
+from tui.kit.questions import Clock, Questions
 
 ASKED = GateAsked(NOW, "q1", "code-style", "Is this tidy?", "House rules for code", 30.0)
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
-from tui.kit.terminal_input import Output
+from tui.kit.terminal import Output
 
 
 class _LostTerminal(io.StringIO):

@@ -16,16 +16,16 @@ from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
 from tui.render.digest import digest_counts, digest_lines, digest_state
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
-from tui.screens.ledger.record import by_category
-from tui.screens.workbench.ledger import (
+from tui.screens.ledger.draw import by_category
+from tui.screens.workbench.memory_panels import (
     failure,
     ledger_detail,
     ledger_line,
     ledger_row,
     ledger_summary,
     matches,
+    memory_lines,
 )
-from tui.screens.workbench.memory_panels import memory_lines
 
 ON = DigestView(True, 3174, 4096, DIGEST)
 

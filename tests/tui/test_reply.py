@@ -12,7 +12,7 @@ from engine.events import GateAsked, WatchState
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import REPLY
 from tests.tui.fake_engine import NOW, REVIEW, status_view
-from tui.screens.workbench.reply import ReplyScreen
+from tui.screens.workbench.pages import ReplyScreen
 
 Picture = Callable[[Driven, str], None]
 

@@ -19,8 +19,8 @@ from tests.tui.review_data import pending_item
 from tests.tui.review_driven import ReviewDriven
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SOURCE_LINE = "tool: The tide table of Nordersiel is published every first of October."

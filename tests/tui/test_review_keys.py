@@ -15,7 +15,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.review_data import pending_item, review_items
 from tests.tui.review_driven import open_review
 from tests.tui.test_cache_live import record_output
-from tui.kit.confirm import ConfirmScreen
+from tui.kit.overlays import ConfirmScreen
 
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in review_items() if not each.verdict)
 

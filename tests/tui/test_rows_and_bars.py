@@ -12,7 +12,7 @@ from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
 from tui.kit.bars import Footer, key_at
 from tui.kit.clipboard import past_tmux
-from tui.kit.keyed_rows import KeyedRows
+from tui.kit.rows import KeyedRows
 from tui.render.evidence import for_and_against, signal_table
 from tui.render.roles import PLAIN, Roles
 from tui.screens.workbench.commandline import run_line
@@ -35,6 +35,9 @@ def test_a_change_of_one_row_redraws_all_if_they_are_aligned(
 
         def key(self, item: str) -> str:
             return item[:1]
+
+        def summarise(self) -> None:
+            """Without a frame, as it is not mounted."""
 
     words, redrawn = Words(), list[object]()
     words.items = ["a", "b", "c"]

@@ -24,8 +24,8 @@ from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.rules.screen import RulesScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)

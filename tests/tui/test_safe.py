@@ -14,7 +14,7 @@ from rich.style import Style
 from textual.color import Color
 
 from tests.cases import each_case
-from tui.kit.control_filter import ControlFilter
+from tui.kit.terminal import ControlFilter
 from tui.render.safe import MAX_MARKS, first_line, json_text, visible, visible_lines
 
 BLACK = Color(0, 0, 0)

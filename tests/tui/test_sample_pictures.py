@@ -23,8 +23,8 @@ from engine.transcripts.capture import ConversationCapture
 from tests.tui.conftest import SIZES, Driven
 from tests.tui.fake_engine import FakeEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SESSION = "ses_5a7c91e0"

@@ -13,8 +13,8 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.search_driven import SearchDriven
 from tests.tui.threadless import ThreadlessEngine
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 QUERY = "replication slot retained WAL"

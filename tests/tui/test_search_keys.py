@@ -12,7 +12,7 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.search_data import DECISIONS, JOURNAL, RESULTS, SESSION, many_results
 from tests.tui.search_driven import SearchDriven, open_search
-from tui.kit.page import PageScreen
+from tui.kit.overlays import PageScreen
 
 QUERY = "connection pool timeout"
 

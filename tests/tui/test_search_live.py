@@ -13,9 +13,8 @@ from tests.tui.conftest import FASTER, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many_results
 from tests.tui.search_driven import open_search
-from tui.screens.search.layout import POLL_S
-from tui.screens.search.searching import Answer, Search
-from tui.screens.search.state import SearchState
+from tui.screens.search.screen import POLL_S
+from tui.screens.search.state import Answer, Search, SearchState
 
 QUERY = "connection pool timeout"
 

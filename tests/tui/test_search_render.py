@@ -18,19 +18,32 @@ from tests.tui.search_data import BUILDING, DECISIONS, FILES, READY, RESULTS, SE
 from tui.kit.editor import editor_command
 from tui.render.draw import FILL, Row
 from tui.render.roles import PLAIN
-from tui.render.search_hits import hit_of, hit_rows, lines_of, place_of, title_of
-from tui.render.search_why import BACK, LABEL, draw_why, hundredths, plain_ranks, plain_shares, signed
-from tui.render.search_words import Words
-from tui.screens.search.notice_bar import notice
-from tui.screens.search.overview import (
+from tui.render.search import (
+    BACK,
+    LABEL,
+    Words,
+    draw_why,
+    hit_of,
+    hit_rows,
+    hundredths,
+    lines_of,
+    place_of,
+    plain_ranks,
+    plain_shares,
+    signed,
+    title_of,
+)
+from tui.screens.search.draw import (
     KINDS,
     Inventory,
     draw_error,
     draw_help,
     draw_nothing,
     draw_overview,
+    draw_passage,
+    notice,
+    read_passage,
 )
-from tui.screens.search.passage import draw_passage, read_passage
 
 WORDS = Words("connection pool timeout")
 

@@ -20,8 +20,8 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.threadless import ThreadlessEngine
 from tests.tui.tune_driven import TuneDriven
 from tui.app import WorkbenchApp
-from tui.kit.clock import Clock
 from tui.kit.preferences import Preferences
+from tui.kit.questions import Clock
 from tui.screens.tune.screen import TuneScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)

@@ -15,10 +15,8 @@ from tests.cases import each_case
 from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
 from tui.render.roles import PLAIN
 from tui.screens.tune.changes import Changes, draw_changes
-from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row
-from tui.screens.tune.listing import flipped, nearest
-from tui.screens.tune.log import LogSnapshot
-from tui.screens.tune.state import TuneState
+from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row, flipped, nearest
+from tui.screens.tune.state import LogSnapshot, TuneState
 from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordered, per_day
 
 TODAY = Thresholds(0.25, 0.6)

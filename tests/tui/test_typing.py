@@ -8,7 +8,7 @@ from textual import events
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import Run
-from tui.kit.page import PageScreen
+from tui.kit.overlays import PageScreen
 
 
 async def test_a_draft_is_tried_after_a_pause_in_typing(run: Run) -> None:

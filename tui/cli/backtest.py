@@ -66,7 +66,7 @@ def backtest(
     for the model that is learned from your past, and noise is not told again unless it answers the message.
     """
     from engine.recall.backtest import CANNOT_KNOW  # noqa: PLC0415 — imports numpy
-    from tui.render.backtest import figures, summary  # noqa: PLC0415 — not for `--help`
+    from tui.render.words import figures, summary  # noqa: PLC0415 — not for `--help`
 
     _check(useful, noise, passages)
     changed = _changes(changes)
@@ -142,7 +142,7 @@ def _said(changes: dict[str, str]) -> str:
 
 
 def _show(title: str, prompts: Sequence[ToldPrompt]) -> None:
-    from tui.render.backtest import said_of  # noqa: PLC0415 — not for `--help`
+    from tui.render.words import said_of  # noqa: PLC0415 — not for `--help`
 
     if not prompts:
         return

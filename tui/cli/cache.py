@@ -1,31 +1,53 @@
-"""``cache``: what providers cache of each discussion's prompts."""
+"""``cache``: what providers cache of each discussion's prompts, what that saves, and what broke it."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from engine.discussions.caches import tree_of
-from tui.cli.base import emit, emit_json, group, table
-from tui.render.figures import left, plural
+from engine.errors import AutopoiesisError
+from engine.store import programs
+from tui.cli.base import emit, emit_json, group, invocation, plain, read_text, table
+from tui.cli.costs import cost_text, signed
+from tui.render.figures import count, dollars, left, plural
+from tui.render.words import SETTINGS, cached_now, last_miss, stays
 
 if TYPE_CHECKING:
-    from engine.discussions.overview import DiscussionCache
+    from engine.context.compiled import Compiled
+    from engine.context.stability import Break
+    from engine.discussions.overview import CacheOverview, DiscussionCache, ProviderCaches
     from engine.discussions.state import DiscussionCacheState
     from engine.engine import Engine
+    from engine.stability.check import Check, CheckedTurn
+    from engine.stability.misses import Misses
 
 _TITLE = 40
 """Characters of a title shown in the list."""
 _NONE = "no discussions yet; send a message with: autopoiesis send TEXT"
+_DAYS = 30
+_MOST_DAYS = 365
+_MESSAGE = "What is next?"
+"""The default message; any will do, because the prefix does not depend on it."""
+_START = "from tui.cli.cache import compile_once; compile_once()"
+_DEADLINE_S = 120
+_SHOWN_CHARACTERS = 96
+_SHOWN_BEFORE = 32
+_DIFF_LINES = 20
+_INDENT = " " * 9
 
 
 @group(
     "autopoiesis cache list",
     "autopoiesis cache overview",
     "autopoiesis cache check",
-    late={"overview": "tui.cli.cache_overview:cache_overview", "check": "tui.cli.cache_check:cache_check"},
 )
 def cache() -> None:
     """Show what providers cache of each discussion's stable prefix, and why the last call missed."""
@@ -121,3 +143,345 @@ def _print(state: DiscussionCacheState, now: datetime, as_json: bool) -> None:
     if state.sources:
         rows.append(["made of", ", ".join(state.sources)])
     table(rows)
+
+
+@cache.verb("overview", "autopoiesis cache overview", "autopoiesis cache overview --days 7 --json")
+@click.option(
+    "--days",
+    type=click.IntRange(1, _MOST_DAYS),
+    default=_DAYS,
+    show_default=True,
+    help="How many days to sum up, including today.",
+)
+def cache_overview(engine: Engine, days: int, as_json: bool) -> None:
+    """Show what provider caches serve and save, why the last call missed, and what broke prefixes."""
+    found, now = engine.discussions.overview(days), engine.clock()
+    if as_json:
+        emit_json(_overview_tree(found, now))
+    else:
+        _print_overview(found, now, days)
+
+
+def _overview_tree(found: CacheOverview, now: datetime) -> dict[str, Any]:
+    last = last_miss(found)
+    return {
+        "at": found.at,
+        "since": found.since,
+        "providers": [_provider_tree(each, now) for each in found.providers],
+        "discussions": [discussion_tree(each, now) for each in found.discussions],
+        "last_miss": last
+        and {
+            "discussion_id": last.entry.state.discussion_id,
+            "at": last.at,
+            "given_up": last.given_up,
+            "why": last.entry.state.why,
+        },
+        "misses": {**plain(found.misses), "broken": found.misses.broken},
+        "provider": found.provider,
+        "model": found.model,
+        "settings": found.settings,
+    }
+
+
+def _provider_tree(each: ProviderCaches, now: datetime) -> dict[str, Any]:
+    return {
+        "provider": each.provider,
+        **asdict(each.totals),
+        "hit_rate": each.hit_rate,
+        "cached": each.cached,
+        "expires_at": each.expires_at,
+        "seconds_left": each.seconds_left(now),
+    }
+
+
+def _print_overview(found: CacheOverview, now: datetime, days: int) -> None:
+    emit(f"providers, {'today' if days == 1 else f'the last {days} days'} (since {found.since}, UTC)")
+    table(
+        [
+            ["  " + cell if at == 0 else cell for at, cell in enumerate(_row(each, found, now))]
+            for each in found.providers
+        ],
+        ["  provider", "calls", "input", "cached", "hit", "written", "cost", "saved", "cached now", "ttl"],
+    )
+    model = "local (no model)" if found.provider == "local" else f"{found.provider} {found.model}".strip()
+    emit(f"chat model: {model}")
+    emit()
+    cached = sum(each.state.is_cached(now) for each in found.discussions)
+    emit(f"{count(cached)} of {plural(len(found.discussions), 'discussion')} cached: autopoiesis cache list")
+    last = last_miss(found)
+    if last is not None:
+        what = "last cache invalidated" if last.given_up else "last miss"
+        when = f" ({last.at:%Y-%m-%d %H:%M} UTC)" if last.at is not None else ""
+        name = last.entry.title or last.entry.state.discussion_id
+        emit(f"{what}{when}: {last.entry.state.why}, in {name}")
+    _print_all_misses(found.misses)
+    emit()
+    emit("cache settings; change one with: autopoiesis config set NAME VALUE")
+    table([[f"  cache.{name}", _value_text(getattr(found.settings, name))] for name in SETTINGS])
+
+
+def _row(each: ProviderCaches, found: CacheOverview, now: datetime) -> list[str]:
+    totals = each.totals
+    number = cached_now((entry.state for entry in found.discussions), each.provider, now)
+    seconds = each.seconds_left(now)
+    return [
+        each.provider,
+        count(totals.calls),
+        count(totals.input_tokens),
+        count(totals.cached_tokens),
+        "–" if each.hit_rate is None else f"{each.hit_rate:.0%}",
+        count(totals.cache_write_tokens),
+        cost_text(totals),
+        signed(totals.saved_usd),
+        count(number),
+        "up to the provider" if seconds is None else left(seconds) if seconds else "–",
+    ]
+
+
+def _print_all_misses(found: Misses) -> None:
+    text = f"{count(found.turns)} prompts this month and last; of {count(found.followed)} sent in time for a "
+    text += f"{stays(found.ttl_s)} cache, {count(found.broken)} had a broken prefix"
+    if found.broken:
+        text += f": {count(found.lost)} tokens sent again"
+        text += "" if found.dollars is None else f", {dollars(found.dollars)}"
+    emit(text)
+    table(
+        [
+            [
+                f"  {count(each.times)} ×",
+                f"{count(each.lost)} tokens",
+                "" if each.dollars is None else dollars(each.dollars),
+                f"layer {each.layer} ({each.name})" if each.layer else "unknown",
+                each.source,
+            ]
+            for each in found.culprits
+        ]
+    )
+
+
+def _value_text(value: object) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+@cache.verb(
+    "check",
+    "autopoiesis cache check",
+    'autopoiesis cache check "What did Odile ask for?" --session ses_1a2b3c4d --last 5',
+    "autopoiesis cache check --json",
+)
+@click.argument("text", default=_MESSAGE)
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    help="The session whose turns are compared; the message is compiled as its next one.",
+)
+@click.option(
+    "--last", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How many turns."
+)
+def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> int:
+    """Check that the stable prefix stays the same, and show what broke it.
+
+    Compiles TEXT here and in a fresh process and compares the bytes; any message will do, because the prefix
+    does not depend on it (`-` reads standard input). Then compares the latest recorded turns with each other,
+    and the last of them with what would be sent now. The gate is not asked, and nothing is recorded.
+
+    Exit code 0: the two prompts are identical. 1: they differ, which is a bug in this program. A prefix
+    broken by an edit is reported, but is not an error.
+    """
+    from engine.stability.check import check  # noqa: PLC0415 — `--help` must not load the engine
+
+    message = read_text(text)
+    with invocation().engine() as engine:
+        session = session_id or ""
+        found = check(
+            lambda: engine.compile(message, session_id=session, ask=False),
+            lambda: _compile_in_fresh_process(engine, message, session),
+            engine.prefixes,
+            engine.files,
+            discussion=session_id,
+            last=last,
+            dollars=engine.discussions.price_of_misses(),
+        )
+    if as_json:
+        emit_json(found)
+    else:
+        _print_check(found)
+    return 0 if found.repeat.equal else 1
+
+
+def compile_once() -> None:
+    """The fresh process: compiles the request on standard input and prints the prompt as JSON."""
+    from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
+
+    request = json.load(sys.stdin)
+    now = datetime.fromisoformat(request["now"])
+    try:
+        with Engine.open(request["workspace"], clock=lambda: now) as engine:
+            compiled = engine.compile(request["text"], session_id=request["session"], ask=False)
+    except AutopoiesisError as error:
+        sys.exit(str(error))
+    click.echo(json.dumps(plain(compiled)))
+
+
+def _compile_in_fresh_process(engine: Engine, message: str, session: str) -> Compiled:
+    """Compiles the prompt in a process with another hash seed, where sets iterate in another order."""
+    request = {
+        "workspace": str(engine.workspace.root),
+        "text": message,
+        "session": session,
+        "now": engine.clock().isoformat(),
+    }
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    try:
+        done = subprocess.run(
+            programs.python(_START),
+            input=json.dumps(request).encode("ascii"),
+            capture_output=True,
+            env=programs.surroundings({"PYTHONHASHSEED": seed}),
+            timeout=_DEADLINE_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AutopoiesisError(
+            f"the second compile took more than {_DEADLINE_S} s", hint="try again"
+        ) from error
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
+            f"exit code {done.returncode}"
+        ]
+        raise AutopoiesisError(f"the second compile failed: {lines[-1]}", hint="run: autopoiesis doctor")
+    return _compiled_from(json.loads(done.stdout))
+
+
+def _compiled_from(tree: dict[str, Any]) -> Compiled:
+    """A prompt from its JSON, without ``left_out`` and ``slots``."""
+    from engine.context.compiled import Compiled, Section  # noqa: PLC0415 — `--help` must not load the engine
+
+    return Compiled(
+        text=tree["text"],
+        tokens=tree["tokens"],
+        budget=tree["budget"],
+        reply_reserve=tree["reply_reserve"],
+        sections=tuple(Section(**section) for section in tree["sections"]),
+        left_out=(),
+        slots=(),
+        stable_prefix_length=tree["stable_prefix_length"],
+        boundaries=tuple(tree["boundaries"]),
+        active_topics=tuple(tree["active_topics"]),
+        dropped_turns=tree["dropped_turns"],
+    )
+
+
+def _print_check(found: Check) -> None:
+    size = found.prefix
+    emit(f"twice    {_repeated(found)}")
+    for line in found.repeat.diff[:_DIFF_LINES]:
+        emit(f"{_INDENT}{line}")
+    ends = ", ".join(f"{tokens:,}" for tokens in size.boundaries)
+    emit(
+        f"prefix   {size.tokens:,} tokens, {size.bytes:,} bytes, {size.sections} sections"
+        + (f"; cache boundaries after {ends} tokens" if ends else "")
+    )
+    if found.used is None:
+        emit("turns    none recorded yet; record one with: autopoiesis compile --record TEXT")
+        return
+    if found.since is None:
+        emit(f"since    {_when(found.used.at)}: identical")
+    else:
+        emit(f"since    {_when(found.used.at)}: {_place(found.since)}")
+        _print_lines(found.since)
+    _print_turns(found)
+    _print_misses(found.misses)
+
+
+def _repeated(found: Check) -> str:
+    repeat = found.repeat
+    if repeat.equal:
+        return f"the same {repeat.bytes:,} bytes here and in a fresh process"
+    part = "stable prefix" if repeat.in_prefix else "prompt, after its stable prefix,"
+    text = f"DIFFERENT: the {part} differs at byte {repeat.byte:,}"
+    if repeat.layer:
+        place = repeat.source or repeat.label
+        text += f", layer {repeat.layer} ({repeat.name}), {place}" + (
+            f":{repeat.line}" if repeat.line else ""
+        )
+    return f"{text}; this is a bug, please report it"
+
+
+def _print_turns(found: Check) -> None:
+    name = found.discussion or "prompts without a session"
+    emit(f"\nlast {len(found.turns)} of {name}")
+    for turn in found.turns:
+        emit(f"  {_when(turn.at)}  {turn.prefix.sha256[:8]}  {turn.prefix.tokens:>7,}  {_turn_text(turn)}")
+        if turn.found is not None:
+            _print_lines(turn.found)
+
+
+def _turn_text(turn: CheckedTurn) -> str:
+    if turn.gap_s is None:
+        return "first"
+    return f"after {_span(turn.gap_s)}: {'same' if turn.found is None else _place(turn.found)}"
+
+
+def _place(found: Break) -> str:
+    place = found.source or found.label or "an unknown section"
+    place += f":{found.line}" if found.line else ""
+    at = f"byte {found.byte:,}" if found.exact else f"at or after byte {found.byte:,}"
+    return (
+        f"layer {found.layer} ({found.name}), {place} {found.what}, {at};"
+        f" {found.usable:,} tokens still cached, {found.lost:,} sent again"
+    )
+
+
+def _print_lines(found: Break) -> None:
+    for sign, line in zip("-+", _around(found.before, found.after), strict=True):
+        if line:
+            emit(f"{_INDENT}{sign} {line}")
+
+
+def _around(before: str, after: str) -> tuple[str, str]:
+    """Cuts two lines to what fits, starting shortly before the first difference."""
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
+    start = max(0, same - _SHOWN_BEFORE)
+    start = 0 if max(len(before), len(after)) <= _SHOWN_CHARACTERS else start
+
+    def cut(line: str) -> str:
+        shown = line[start : start + _SHOWN_CHARACTERS]
+        return ("…" if start else "") + shown + ("…" if len(line) > start + len(shown) else "")
+
+    return (cut(before) if before else "", cut(after) if after else "")
+
+
+def _print_misses(tallies: tuple[Misses, ...]) -> None:
+    emit(f"\nbroken prefixes, this month and last: {tallies[0].turns:,} prompts")
+    for tally in tallies:
+        text = (
+            f"  {_span(tally.ttl_s)} cache: {tally.followed:,} in time, {tally.kept:,} with the prefix intact"
+        )
+        if tally.broken:
+            text += f", {tally.broken:,} broken: {tally.lost:,} tokens sent again{_dollars(tally.dollars)}"
+        emit(text)
+        for culprit in tally.culprits:
+            layer = f"layer {culprit.layer} ({culprit.name})" if culprit.layer else "unknown"
+            emit(
+                f"    {culprit.times:>4,} ×  {culprit.lost:>8,}{_dollars(culprit.dollars)}"
+                f"  {layer}  {culprit.source}"
+            )
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f", ${amount:.4f}"
+
+
+def _span(seconds: float) -> str:
+    """``42 s``, ``5 min``, ``3 h``, ``2 d``."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _when(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M")

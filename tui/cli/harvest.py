@@ -12,7 +12,7 @@ from engine.knowledge.item import counted
 from tui.cli.base import commit_text, emit, emit_json, emit_problems, invocation, plain, table, verb
 from tui.cli.costs import estimate_text, usage_text
 from tui.render.figures import plural, sizes
-from tui.render.harvest_words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
+from tui.render.words import KIND_WORDS, OUTCOME_WORDS, classes_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import emit, emit_json, emit_problems, verb
-from tui.cli.history_actions import print_branches
+from tui.cli.history import print_branches
 
 if TYPE_CHECKING:
     from engine.engine import Engine

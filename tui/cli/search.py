@@ -69,7 +69,7 @@ def _contents(files: int, chunks: int) -> str:
 
 
 def _explain(result: SearchResult) -> None:
-    from tui.render.search_why import plain_ranks, plain_shares  # noqa: PLC0415 — only with --explain
+    from tui.render.search import plain_ranks, plain_shares  # noqa: PLC0415 — only with --explain
 
     emit(f"    {result.score:.3f}  {result.why}")
     for line in (plain_shares(result), plain_ranks(result)):

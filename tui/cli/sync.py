@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from tui.cli.base import Group, emit, emit_json, emit_problems, group, invocation, json_option, minute, table
-from tui.render.conflict_words import explained
 from tui.render.figures import plural
+from tui.render.words import explained
 
 if TYPE_CHECKING:
     from engine.engine import Engine

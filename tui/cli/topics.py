@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     "autopoiesis topics check",
     late={
         "new": "tui.cli.topics_new:topics_new",
-        "replay": "tui.cli.topics_past:topics_replay",
-        "suggest": "tui.cli.topics_past:topics_suggest",
-        "import": "tui.cli.topics_import:topics_import",
+        "replay": "tui.cli.topics_new:topics_replay",
+        "suggest": "tui.cli.topics_new:topics_suggest",
+        "import": "tui.cli.topics_new:topics_import",
     },
 )
 def topics() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
@@ -10,16 +11,26 @@ from textual.message import Message
 
 from engine.context.views import StatusView
 from engine.live.feed import FeedEntry
-from tui.kit.clock import Clock
 from tui.kit.conductor import Conductor
-from tui.kit.questions import Questions
+from tui.kit.questions import Clock, Questions
 from tui.kit.rows import RowList
 from tui.render.shown import Shown
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from tui.screens.backtest.played import Played
+    from engine.recall.backtest import Backtest
     from tui.screens.harvest.run import HarvestRun
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A finished backtest, which outlives its screen."""
+
+    found: Backtest
+    trial: Backtest | None = None
+    """With another setting."""
+    changes: str = ""
+    """This setting, ``name=value``."""
 
 
 class Bench(Protocol):

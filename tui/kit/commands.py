@@ -1,25 +1,67 @@
-"""The commands that all screens share."""
+"""The commands that all screens share, the help generated from them, and their palette."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from textual.app import SuspendNotSupported
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 from engine.store import programs
 from tui.kit import clipboard
-from tui.kit.command import Catalog, Need, Situation, command, command_of
-from tui.kit.confirm import ConfirmScreen
-from tui.kit.editor import editor_command, with_terminal
+from tui.kit.command import Catalog, Command, Need, Scope, Situation, command, command_of
+from tui.kit.editor import editor_command, file_of, with_terminal
 from tui.kit.frame import Frame
-from tui.kit.help import help_lines
 from tui.kit.messages import NextTheme
-from tui.kit.page import Builder, Offer, PageScreen
+from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen
 from tui.kit.panel import KEYS_OF, Motion
-from tui.render.draw import Row, wrap
+from tui.render.draw import Row, joined_within, wrap
 from tui.render.roles import Roles
+
+_KEYS = 14
+Signs = Sequence[tuple[str, str]]
+"""Signs a panel draws, with their meanings."""
+
+
+def help_lines(catalog: Catalog, situation: Situation, signs: Signs, width: int, roles: Roles) -> list[Row]:
+    """Draws the help for the focused panel, generated from the commands."""
+    titles: dict[Scope, str] = {
+        "panel": f"in {situation.panel}",
+        "screen": "on this screen",
+        "everywhere": "everywhere",
+    }
+    rows: list[Row] = []
+    for scope, title in titles.items():
+        commands = catalog.scoped(scope, situation)
+        if commands:
+            rows += [Row()] if rows else []
+            rows.append(Row((title, roles.strong)))
+            rows += [row for each in commands for row in _command(each, situation, width, roles)]
+    return [*rows, *_signs(signs, width, roles)]
+
+
+def _command(command: Command, situation: Situation, width: int, roles: Roles) -> list[Row]:
+    refusal = command.refusal(situation)
+    keys = joined_within(command.shown_keys, _KEYS - 1, between=" ")
+    lead = Row().fit(keys, _KEYS, roles.faint if refusal else roles.accent)
+    pieces = [(command.help, roles.muted if refusal else roles.normal)]
+    if refusal:
+        pieces.append((f" Not now: {refusal}.", roles.gate))
+    lines = wrap(pieces, width, indent=_KEYS, first=_KEYS)
+    return [lead.extend(lines[0]), *lines[1:]]
+
+
+def _signs(signs: Signs, width: int, roles: Roles) -> list[Row]:
+    lines: list[Row] = []
+    for sign, words in signs:
+        first, *rest = wrap([(words, roles.muted)], width, indent=5, first=5)
+        lines.extend((Row().gap(2).fit(sign, 3, roles.strong).extend(first), *rest))
+    return [Row(), Row(("signs", roles.strong)), *lines] if lines else []
+
 
 WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
 ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
@@ -45,6 +87,15 @@ def goes_to(
     return command_of(
         does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
         title=f"Go to {title}", footer="panel", **declared,
+    )  # fmt: skip
+
+
+def filters(about: str, rank: int) -> Callable[[Any], None]:
+    """A command that filters the list of a screen with ``query_text``."""
+    return command_of(
+        "Filter the list as you type.",
+        lambda screen: screen.open_line(screen.line, "filter", screen.query_text, about), "slash",
+        title="Filter the list", footer="filter", rank=rank,
     )  # fmt: skip
 
 
@@ -166,6 +217,15 @@ class Commanded(Frame):
     def copy_text(self, text: str) -> None:
         self.say(clipboard.copied(self.bench.app, text))
 
+    def copy_name(self, name: str) -> None:
+        """Copies something short, and says what."""
+        clipboard.copy(self.bench.app, name)
+        self.say(f"copied {name}")
+
+    def existing(self, *candidates: str) -> str:
+        """The first of these relative paths that is a file in the workspace; empty if none is."""
+        return file_of(self.bench.engine.workspace.root, *candidates)
+
     def edit_file(self, relative: str, line: int = 0) -> None:
         """Opens a file in the editor, optionally at a line, then rescans."""
         bench = self.bench
@@ -269,3 +329,59 @@ def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:
     return [
         row for line in lines for row in wrap([("! ", roles.error), (line, roles.normal)], width, indent=2)
     ]
+
+
+class Palette(CommandPalette):
+    """The palette. Its list is moved only once it is laid out: before, its rows have no place yet."""
+
+    def _action_command_list(self, action: str) -> None:
+        self.call_after_refresh(super()._action_command_list, action)
+
+
+class Commands(Provider):
+    """Lists all commands with their keys, and the reason for those unavailable."""
+
+    async def discover(self) -> Hits:
+        """All commands, in the order of the help, unavailable ones last."""
+        screen = self.screen
+        if isinstance(screen, Commanded):
+            situation = screen.situation
+            offered = [each for each in screen.catalog if each.palette and _offered(each, situation)]
+            for command in sorted(offered, key=lambda each: _reason(screen, each, situation) != ""):
+                text = f"{command.title}  ({command.shown_keys[0]})"
+                help_text = _help(screen, command, situation)
+                yield DiscoveryHit(Content(text), partial(screen.do, command), text=text, help=help_text)
+
+    async def search(self, query: str) -> Hits:
+        """Commands whose title matches the query."""
+        screen = self.screen
+        if not isinstance(screen, Commanded):
+            return
+        matcher = self.matcher(query)
+        situation = screen.situation
+        for each in screen.catalog:
+            score = matcher.match(each.title) if each.palette and _offered(each, situation) else 0
+            if score > 0:
+                yield Hit(
+                    score,
+                    matcher.highlight(each.title),
+                    partial(screen.do, each),
+                    text=each.title,
+                    help=_help(screen, each, situation),
+                )
+
+
+def _offered(command: Command, situation: Situation) -> bool:
+    """Temporary commands are listed only while they apply, all others always."""
+    return command.applies(situation) or command.when is None
+
+
+def _help(screen: Commanded, command: Command, situation: Situation) -> str:
+    reason = _reason(screen, command, situation)
+    return f"not now: {reason}" if reason else command.help
+
+
+def _reason(screen: Commanded, command: Command, situation: Situation) -> str:
+    if not command.applies(situation) and not screen.in_line:
+        return screen.only_in(command)
+    return command.refusal(situation)

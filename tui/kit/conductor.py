@@ -12,10 +12,8 @@ from textual.message import Message
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
-from tui.kit.bridge import Part
-from tui.kit.lanes import Lane
-from tui.kit.messages import CommandRan, Learned, Notice, PartsRead, TraceRead, Tried
-from tui.kit.writes import Writes
+from tui.kit.lanes import Lane, Writes
+from tui.kit.messages import CommandRan, Learned, Notice, Part, PartsRead, TraceRead, Tried
 
 if TYPE_CHECKING:
     from engine.engine import Engine

@@ -1,4 +1,4 @@
-"""Screens above the workbench: opening, closing, and background work."""
+"""Screens above the workbench: opening, closing and background work; a list and its selected item."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from textual import on
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.timer import Timer
 
-from tui.kit.bridge import Burst, EventBridge
 from tui.kit.commands import Commanded
 from tui.kit.lanes import Lane
-from tui.kit.messages import EventsArrived, Notice
+from tui.kit.messages import Burst, EventBridge, EventsArrived, Notice, Part
+from tui.kit.prompt import Mode, PromptLine
+from tui.kit.rows import RowList
+from tui.render.draw import Row, wrap
+from tui.render.roles import Roles
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -27,6 +31,8 @@ LEAVE_S = 0.2
 """Maximum wait for each lane when a screen is closed."""
 COMMIT = 7
 """Characters shown of a commit hash."""
+LOW = 20
+"""Below this many lines, one panel is shown at a time."""
 
 
 def committed(commit: str, why: str) -> str:
@@ -119,6 +125,18 @@ class FullScreen(Commanded):
             self._stopped_on_close.append(lane)
         return lane
 
+    def plain_lane(
+        self,
+        work: Callable[[], Answer],
+        then: Callable[[Answer], object],
+        refused: Callable[[str], object] | None = None,
+        *,
+        finish: bool = False,
+    ) -> Lane[None, Answer]:
+        """Creates a lane for work that needs no request; ``ask(None)`` starts it. Otherwise like ``lane``."""
+        failed = None if refused is None else lambda _none, problem: refused(problem)
+        return self.lane(lambda _none: work(), lambda _none, answer: then(answer), failed, finish=finish)
+
     def later(self, take: Callable[..., object], *values: object) -> None:
         """Calls something on the screen's thread, unless the screen was closed; thread-safe.
 
@@ -185,3 +203,133 @@ class FullScreen(Commanded):
     def _take_burst(self) -> None:
         self._burst = None
         self.handle_events(self.bridge.take())
+
+
+def unreadable(what: str, problem: str, width: int, roles: Roles) -> list[Row]:
+    """Shown in place of a list that cannot be read."""
+    return [
+        *wrap([(f"cannot read {what}", roles.error)], width),
+        *wrap([(problem, roles.normal)], width),
+        Row(("ctrl+r", roles.accent), (" tries again", roles.muted)),
+    ]
+
+
+class ListDetail(FullScreen):
+    """Places the panels of such a screen."""
+
+    news: ClassVar[frozenset[Part]] = frozenset()
+    """The parts whose changes make it read again."""
+    above: ClassVar[tuple[str, ...]] = ()
+    """Widgets hidden, besides the panels, if the terminal is too small."""
+    broad: ClassVar[int] = 0
+    """Minimum columns for the class ``-broad``, which puts the item beside the list; 0 if there is none."""
+    query_text = ""
+    """What the list is filtered by."""
+
+    def back(self) -> None:
+        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
+        if self.in_line:
+            if self.prompt.mode == "filter":
+                self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
+            self.unzoom()
+        elif self.query_text:
+            self.narrow("")
+        elif self.panel_in_use != self.panels[0]:
+            self.focus_panel(self.panels[0])
+        else:
+            self.dismiss(None)
+
+    def begin(self) -> None:
+        self.look()
+
+    def look(self) -> None:
+        """Reads what the screen shows."""
+
+    def rescan(self) -> None:
+        super().rescan()
+        self.look()
+
+    def handle_events(self, burst: Burst) -> None:
+        if burst.parts & self.news:
+            self.look()
+
+    def narrow(self, query: str) -> None:
+        """Filters the list while the user types."""
+        self.query_text = query
+        self.show()
+
+    @on(PromptLine.Edited)
+    def _edited(self, edited: PromptLine.Edited) -> None:
+        if edited.mode == "filter":
+            self.narrow(edited.value)
+
+    @on(PromptLine.Entered)
+    def _entered(self, entered: PromptLine.Entered) -> None:
+        self.entered(entered.mode, entered.value.strip())
+
+    def entered(self, mode: Mode, text: str) -> None:
+        """The user pressed enter in the prompt."""
+        self.leave_line()
+
+    @on(RowList.Moved)
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        self.row_moved(moved)
+
+    def row_moved(self, moved: RowList.Moved) -> None:
+        """The selection of a panel moved; the first one decides what the others show."""
+        if moved.panel.name_of == self.panels[0]:
+            self.show_selected()
+        else:
+            self.update_footer()
+
+    def show_selected(self) -> None:
+        """Shows the selected item in full, and updates the footer."""
+        self.update_footer()
+
+    def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
+        """The style classes for the current size."""
+        classes = {"-alone": len(shown) == 1, "-low": self.alone}
+        return {**classes, "-broad": self.app.size.width >= self.broad} if self.broad else classes
+
+    def below(self) -> ComposeResult:
+        if self.catalog.lines:
+            yield self.prompt
+
+    @property
+    def alone(self) -> bool:
+        """Whether only one panel fits."""
+        return self.app.size.height < LOW
+
+    def in_view(self) -> tuple[str, ...]:
+        if self.zoomed is not None:
+            return (self.zoomed,)
+        names = self.offered()
+        if not self.alone:
+            return names
+        used = self.panel_before if self.in_line else self.panel_in_use
+        return (used if used in names else names[0],)
+
+    def lay_out(self) -> None:
+        shown = self.in_view()
+        self.lay_out_frame(self.shape(shown), *self.above)
+        for name in self.panels:
+            self.panel_named(name).display = name in shown
+
+    def focus_panel(self, name: str) -> None:
+        super().focus_panel(name)
+        if self.alone and self.zoomed is None and not self.in_line and not self.panel_named(name).display:
+            self.lay_out()
+
+    def panel_changed(self) -> None:
+        if self.alone:
+            self.lay_out()
+
+    def stops(self) -> tuple[str, ...]:
+        """All panels, visible or not: if only one fits, tab shows the next."""
+        return self.offered() if self.zoomed is None else self.in_view()
+
+    def enlarge(self, name: str | None) -> None:
+        super().enlarge(name)
+        self.update_footer()

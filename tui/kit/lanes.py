@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
 
 from engine.errors import AutopoiesisError
+from tui.render.figures import plural
 
 Ask = TypeVar("Ask")
 Answer = TypeVar("Answer")
@@ -112,3 +114,24 @@ class Lane(Generic[Ask, Answer]):
             overtaken = bool(self._waiting) and self._merge is None and not self._in_turn
         if not overtaken:
             self._deliver(question, answer)
+
+
+class Writes:
+    def __init__(self) -> None:
+        self._lanes: list[Lane[Any, Any]] = []
+        self._problems: list[str] = []
+
+    def leave(self, lanes: Iterable[Lane[Any, Any]]) -> None:
+        """Takes over the lanes of a closed screen that are still busy."""
+        self._lanes = [each for each in (*self._lanes, *lanes) if each.busy]
+
+    def failed(self, problem: str) -> None:
+        """Keeps an error that no screen can show; thread-safe."""
+        self._problems.append(problem)
+
+    def finish(self, deadline_s: float) -> list[str]:
+        """Waits for the writes; returns what was not written and why."""
+        until = time.monotonic() + deadline_s
+        left = sum(lane.finish(max(0.0, until - time.monotonic())) for lane in self._lanes)
+        late = [f"{plural(left, 'change')} could not be written in time"] if left else []
+        return [*self._problems, *late]

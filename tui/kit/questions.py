@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from textual.screen import Screen
 from textual.timer import Timer
 
 from engine.events import GateAsked
 from tui.kit.bars import QuestionBar, bars
-from tui.kit.clock import Clock
 
 QUESTION_CLOSED = "the gate's question has just closed; nothing was labelled"
 
@@ -87,3 +89,17 @@ class Questions:
             self._set(still)
         else:
             self.show()
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    now: Callable[[], datetime] = _utc_now
+    """Wall-clock time, UTC."""
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds that never go back."""
+    grace_s: float = 0.4
+    """How long a new question ignores answers, so that a key meant for something else does not answer it."""

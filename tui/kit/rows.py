@@ -1,8 +1,9 @@
-"""A list of any length with a selection; only visible rows are drawn, and cached."""
+"""Lists with a selection, of any length; only visible rows are drawn, and cached."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from rich.style import Style
@@ -14,11 +15,15 @@ from textual.strip import Strip
 
 from tui.kit.panel import Motion, Panel, moved
 from tui.render.draw import Row
+from tui.render.roles import Roles
 from tui.render.table import MARK
 
 Item = TypeVar("Item")
+View = TypeVar("View")
 
 CACHED_ROWS = 2048
+FACT = -1
+"""Instead of a number: the row is not selectable."""
 
 
 class RowList(Panel, Generic[Item]):
@@ -30,6 +35,8 @@ class RowList(Panel, Generic[Item]):
 
     always_lit: ClassVar[bool] = False
     """Whether the selection is shown without the focus, because other panels depend on it."""
+    shows_rest: ClassVar[bool] = False
+    """Whether the frame says how many rows are below the visible ones."""
 
     class Moved(Message):
         """The selection moved, by a key if ``by_hand``, or else by new content."""
@@ -122,6 +129,16 @@ class RowList(Panel, Generic[Item]):
     def move(self, motion: Motion) -> None:
         half = max(1, self.size.height // self.tall // 2)
         self.select(moved(motion, self.cursor, self.row_count - 1, half))
+
+    def rest(self) -> int:
+        if not self.shows_rest or not self.size.height:
+            return 0
+        return max(0, self.row_count - self.scroll_offset.y - self.size.height)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self.shows_rest:
+            self.summarise()
 
     def refresh_row(self, row: int) -> None:
         for line in range(row * self.tall, (row + 1) * self.tall):
@@ -223,3 +240,202 @@ class RowList(Panel, Generic[Item]):
         lit = chosen and (self.has_focus or self.always_lit)
         under = self.under + (roles.selection if lit else Style())
         return [Row(mark).extend(row).strip(width, under) for row in self.rows(item, width - 1, lit)]
+
+
+Note = Callable[[int, Roles], list[Row]]
+"""Draws the text for an empty list at a width."""
+
+
+class KeyedRows(RowList[Item]):
+    """Identifies items by ``key``, so the selection stays on an item when it changes."""
+
+    aligned: ClassVar[bool] = False
+    """Whether a row depends on all items, such as for column widths."""
+
+    head = ""
+    """The text next to the title."""
+    below = ""
+    """The text at the lower edge, before the filter."""
+    _note: Note | None = None
+    _about: object = None
+    _from_top = False
+
+    def key(self, item: Item) -> object:
+        """The identity of an item."""
+        raise NotImplementedError
+
+    def searchable(self, item: Item) -> Iterable[str]:
+        """The texts that a filter searches."""
+        return ()
+
+    def finds(self, item: Item, query: str) -> bool:
+        query = query.casefold()
+        return any(query in text.casefold() for text in self.searchable(item))
+
+    @property
+    def filter_label(self) -> str:
+        """``/words  3 of 12``; empty without a filter."""
+        if not self.query_text:
+            return ""
+        return f"/{self.query_text}  {self.row_count:,} of {len(self.items):,}"
+
+    def select_key(self, key: object) -> None:
+        """Selects an item if it is listed."""
+        at = self.index_of(key)
+        if at >= 0:
+            self.select(at, by_hand=False)
+
+    def index_of(self, key: object) -> int:
+        """The row of an item; -1 if it is not listed."""
+        return next((at for at in range(self.row_count) if self.key(self.item_at(at)) == key), -1)
+
+    def same_items(self, items: Sequence[Item]) -> bool:
+        """Whether these are the items listed now, in the same order."""
+        return len(items) == len(self.items) and all(
+            old is new or self.key(old) == self.key(new) for old, new in zip(self.items, items, strict=True)
+        )
+
+    def show_items(
+        self, items: Sequence[Item], note: Note | None = None, about: object = None, *, from_top: bool = False
+    ) -> None:
+        """Shows items; if they are the same ones, redraws only the rows that changed.
+
+        Args:
+            note: Draws the text for an empty list, unless ``empty`` is overridden.
+            about: What ``note`` depends on; a change redraws it.
+            from_top: It is an unrelated list, shown from its first row.
+        """
+        if about != self._about and not self.row_count:
+            self.refresh()
+        self._note, self._about = note, about
+        if from_top or not items or self.query_text or not self.same_items(items):
+            if self.aligned and list(items) != list(self.items):
+                self._cache.clear()
+            self._from_top = from_top
+            self.show(items)
+            self._from_top = False
+        else:
+            before, self.items = self.items, items
+            changed = [row for row, (old, new) in enumerate(zip(before, items, strict=True)) if old != new]
+            if changed and self.aligned:
+                self._cache.clear()
+                self.refresh()
+            else:
+                for row in changed:
+                    self.refresh_row(row)
+        self.summarise()
+
+    def summarise(self) -> None:
+        self.set_frame(self.head, " · ".join(filter(None, (self.below, self.filter_label))))
+
+    def empty(self, width: int) -> list[Row]:
+        return self._note(width, self.roles) if self._note is not None else []
+
+    def _grown(self, items: Sequence[Item]) -> bool:
+        return False  # a row in the middle may have changed
+
+    def _index_of(self, item: Item | None) -> int:
+        """The row of the same item, or else the same row."""
+        size = self.row_count
+        if item is None or not size or self._from_top:
+            return 0 if size else -1
+        found = self.index_of(self.key(item))
+        return found if found >= 0 else min(max(self.cursor, 0), size - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A row of the page: its index, the number of the part it belongs to, and its text."""
+
+    at: int
+    line: int
+    text: str
+
+
+class SelectablePage(RowList[PageLine], Generic[View]):
+    """Draws a view as a whole; a selectable part of it may take several rows."""
+
+    view: View | None = None
+    nothing: ClassVar[str]
+    """Shown without a view."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows: list[Row] = []
+        self._drawn_at = 0
+
+    def subject(self, view: View) -> object:
+        """What a view is about; one of something else is shown from its top."""
+        raise NotImplementedError
+
+    def draw_view(self, view: View, width: int) -> list[tuple[Row, int]]:
+        """The view's rows, each with the number of the part it belongs to, or ``FACT``."""
+        raise NotImplementedError
+
+    def show_view(self, view: View | None) -> None:
+        if view == self.view:
+            return
+        before, self.view = self.view, view
+        self.redraw(other=before is None or view is None or self.subject(before) != self.subject(view))
+        self.summarise()
+
+    def empty(self, width: int) -> list[Row]:
+        return [Row((self.nothing, self.roles.faint))]
+
+    def initial_row(self) -> int:
+        """The row to select on a new page."""
+        return 0
+
+    def redraw(self, *, other: bool = False) -> None:
+        """Redraws the page; ``other`` means it is a new one, shown from its top."""
+        width = self.size.width - 1
+        self._drawn_at = width
+        drawn = self.draw_view(self.view, width) if self.view is not None and width > 0 else []
+        before, self._rows = self._rows, [row for row, _line in drawn]
+        items = [PageLine(at, line, row.text) for at, (row, line) in enumerate(drawn)]
+        if [row.pieces for row in before] != [row.pieces for row in self._rows]:
+            self._cache.clear()
+            if items == self.items:
+                self.refresh()
+            else:
+                self.show(items)
+            self.summarise()
+        if other and self.items:
+            self.scroll_to(y=0, animate=False, force=True)
+            self.select(self.initial_row(), by_hand=False)
+
+    def _grown(self, items: Sequence[PageLine]) -> bool:
+        return False  # a page is always redrawn as a whole
+
+    def _index_of(self, item: PageLine | None) -> int:
+        """The row of the same part, or else the same row."""
+        size = self.row_count
+        if item is None or not size:
+            return 0 if size else -1
+        if item.line != FACT:
+            at = next((at for at, each in enumerate(self.items) if each.line == item.line), -1)
+            if at >= 0:
+                return at
+        return min(max(self.cursor, 0), size - 1)
+
+    def on_resize(self) -> None:
+        if self.size.width - 1 != self._drawn_at:
+            self.redraw()
+        super().on_resize()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted:
+            self.redraw()
+
+    def row(self, item: PageLine, width: int, chosen: bool) -> Row:
+        return Row().extend(self._rows[item.at]) if item.at < len(self._rows) else Row()
+
+    @property
+    def line(self) -> int:
+        """The number of the selected part; ``FACT`` if none."""
+        return self.selected.line if self.selected is not None else FACT
+
+    def selected_text(self) -> str:
+        """The whole page."""
+        return "\n".join(row.text.rstrip() for row in self._rows)

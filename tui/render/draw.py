@@ -53,6 +53,12 @@ class Row:
         padding = width - cell_len(text)
         return self.gap(padding).add(text, style) if align == "right" else self.add(text, style).gap(padding)
 
+    def add_found(self, text: str, query: str, plain: Style, mark: Style) -> Row:
+        """Appends text in the style ``plain``, with a filter's matches in the style ``mark``."""
+        for piece, style in marked(text, found(text, query), plain, mark):
+            self.add(piece, style)
+        return self
+
     def gap(self, cells: int = 1) -> Row:
         """Appends spaces."""
         return self.add(" " * cells)

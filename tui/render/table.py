@@ -10,7 +10,7 @@ from rich.style import Style
 
 from engine.activation.policy import NOT_ASKED
 from engine.activation.trace import GateAnswer, TopicTrace, Trace, Verdict
-from tui.render.draw import Row, bar, clip, found, marked
+from tui.render.draw import Row, bar, clip
 from tui.render.evidence import unit
 from tui.render.figures import count, milliseconds, score
 from tui.render.roles import Roles
@@ -207,8 +207,7 @@ def topic_row(
     line = Row((MARK if chosen else " ", mark or roles.accent), (f"{SIGNS[row.verdict]} ", tone))
     name = clip(row.topic, plan.name)
     plain = roles.strong if chosen else roles.normal if live or row.hits else roles.muted
-    for piece, style in marked(name, found(name, query), plain, roles.accent + Style(underline=True)):
-        line.add(piece, style)
+    line.add_found(name, query, plain, roles.accent + Style(underline=True))
     line.to(3 + plan.name)
     thresholds = [
         (threshold / plan.scale, style)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.types import CSSPathType
 
 from engine.errors import AutopoiesisError
+from tui.kit.bench import Played
 from tui.kit.command import Need, Situation, command, command_of
-from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
+from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
-from tui.kit.list_detail import ListDetail
-from tui.kit.prompt import PromptLine
-from tui.kit.rows import RowList
+from tui.kit.prompt import Mode
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
-from tui.screens.backtest.played import Played
-from tui.screens.backtest.rows import Listed, PromptsPanel, head_of, listed
-from tui.screens.backtest.told import ToldPanel, ToldView
+from tui.screens.backtest.draw import Listed, PromptsPanel, ToldPanel, ToldView, head_of, listed
 
 if TYPE_CHECKING:
     from engine.recall.labels import Labels, Place
@@ -67,13 +62,13 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
     """Plays the past when it is opened for the first time; it stops if the screen is closed before."""
 
     AUTO_FOCUS = "#prompts"
-    CSS_PATH: ClassVar[CSSPathType | None] = "backtest.tcss"
+    CSS_PATH = "backtest.tcss"
     area = "backtest"
     line = "words"
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench, "prompts")
-        self.doing = self.problem = self.query_text = ""
+        self.doing = self.problem = ""
         self.every = False
         self._request: PlayRequest | None = None
         self._plays: Lane[PlayRequest, Played] = self.lane(self._play, self._take, self._refused)
@@ -82,9 +77,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
     def body(self) -> ComposeResult:
         self.prompts = PromptsPanel(id="prompts")
         self.told = ToldPanel(id="told")
-        with Container(id="backtest"):
-            yield self.prompts
-            yield self.told
+        yield Container(self.prompts, self.told, id="backtest")
 
     @property
     def played(self) -> Played | None:
@@ -146,13 +139,8 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         items = listed(found, every=self.every) if found is not None else ()
         head = head_of(found, every=self.every) if found is not None else ""
         changes = f"with {played.changes}" if played is not None and played.changes else ""
-        self.prompts.show_prompts(
-            items,
-            self._note,
-            (self.doing, self.problem, self.query_text, played),
-            head,
-            self.doing or changes,
-        )
+        self.prompts.head, self.prompts.below = head, self.doing or changes
+        self.prompts.show_items(items, self._note, (self.doing, self.problem, self.query_text, played))
         self.prompts.filter(self.query_text)
         self.show_selected()
 
@@ -176,29 +164,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         text = "there are too few sessions to play; import yours: autopoiesis import"
         return wrap([(text, roles.muted)], width)
 
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
-        if moved.panel is self.prompts:
-            self.show_selected()
-        else:
-            self.update_footer()
-
     # Navigation
-
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
-        if self.in_line:
-            if self.prompt.mode == "filter":
-                self.narrow("")
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.query_text:
-            self.narrow("")
-        elif self.panel_in_use == "told":
-            self.focus_panel("prompts")
-        else:
-            self.dismiss(None)
 
     focus_prompts = goes_to("prompts", "1", "the list", rank=24)
     focus_told = goes_to("told", "2", "what was told", ": the passages, and what came up later", rank=24)
@@ -217,7 +183,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
             self.say("no prompt is selected")
         else:
             path, line = passage.place if passage is not None else prompt.place
-            if file := file_of(self.bench.engine.workspace.root, path):
+            if file := self.existing(path):
                 self.edit_file(file, line)
             else:
                 self.say("its transcript no longer exists")
@@ -228,14 +194,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         self.every = not self.every
         self.show()
 
-    @command("slash", title="Filter the list", footer="filter", rank=22)
-    def filter(self) -> None:
-        """Filter the list as you type."""
-        self.open_line("words", "filter", self.query_text, "prompts")
-
-    def narrow(self, query: str) -> None:
-        self.query_text = query
-        self.show()
+    filter = filters("prompts", rank=22)
 
     @command("r", title="Play the past again", footer="play", rank=10, needs=[IDLE])
     def play_again(self) -> None:
@@ -249,11 +208,9 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         """
         self.open_line("words", "setting", self.played.changes if self.played is not None else "")
 
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        text = entered.value.strip()
+    def entered(self, mode: Mode, text: str) -> None:
         self.leave_line()
-        if entered.mode != "setting":
+        if mode != "setting":
             return
         if text and "=" not in text:
             self.say("expected SETTING=VALUE; nothing was played", error=True)

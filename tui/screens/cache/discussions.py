@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.kit.keyed_rows import KeyedRows, Note
+from tui.kit.rows import KeyedRows, Note
 from tui.render.draw import Row, clip, labelled, wrap
 from tui.render.figures import clock, count, left, local, plural
 from tui.render.roles import Roles

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from engine.stability.misses import Culprit
-from tui.kit.keyed_rows import KeyedRows, Note
-from tui.render.caches import LastMiss, last_miss, stays
+from tui.kit.rows import KeyedRows, Note
 from tui.render.draw import Row, clip, clip_start, joined_within, labelled, wrap
 from tui.render.figures import clock, count, day, dollars, local, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
+from tui.render.words import LastMiss, last_miss, stays
 from tui.screens.cache.discussions import name_of, shortened
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from tui.kit.panel import LinesPanel
-from tui.render.caches import cached_now
 from tui.render.draw import Row, bar
 from tui.render.figures import count, dollars, left
 from tui.render.roles import Roles
 from tui.render.safe import first_line
+from tui.render.words import cached_now
 
 if TYPE_CHECKING:
     from engine.costs.model import Totals

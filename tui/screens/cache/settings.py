@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from tui.kit.keyed_rows import KeyedRows, Note
+from tui.kit.rows import KeyedRows, Note
 from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 

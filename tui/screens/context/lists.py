@@ -1,30 +1,105 @@
-"""The lists of the context screen: sections by layer, what was left out, and changes between prompts."""
+"""A prompt prepared for display, and its lists: sections by layer, what was left out, budget by slot."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.style import Style
 
-from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, LeftOut, Section
+from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section
 from engine.context.next_pieces import NEXT_TOKENS
-from tui.render.budget import alone_and_found, best_of
+from tui.kit.panel import LinesPanel
+from tui.kit.rows import RowList
+from tui.render.budget import alone_and_found, best_of, budget_frame, budget_lines
 from tui.render.budget import place as place_of
-from tui.render.draw import Row, bar, clip, clip_start, found, marked
+from tui.render.draw import Row, bar, clip, clip_start, wrap
 from tui.render.figures import count, plural, score
 from tui.render.roles import Roles
-from tui.render.safe import first_line
-from tui.screens.context.prompt import PreparedPrompt
+from tui.render.safe import first_line, visible
 
+NOWHERE = -1
 ROOMY = 64
 """Minimum width in cells for rows to include the kind of section."""
 WIDE = 92
 """Minimum width in cells for rows to include the reason."""
 _TIGHT = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedPrompt:
+    """A prompt with the positions of its sections. Lines are counted from 0."""
+
+    compiled: Compiled
+    prefix_tokens: int
+    """Tokens of its stable prefix, including section markers."""
+    lines: tuple[str, ...]
+    """Its lines, safe to display."""
+    markers: tuple[int, ...]
+    """The line of each section's marker; ``NOWHERE`` if the section is not found in the text."""
+    ends: tuple[int, ...]
+    """The line after each section's last line."""
+    prefix_end: int
+    """The first line of the volatile part; 0 without a stable prefix."""
+    breaks: tuple[tuple[int, int], ...]
+    """For each cache boundary: the index of the section after it, and its character offset."""
+    left_out: tuple[LeftOut, ...]
+    """Ordered by ``left_out_order``."""
+
+
+def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
+    """Finds every section in a prompt's text; takes milliseconds for a long one.
+
+    Args:
+        count: Counts tokens.
+    """
+    text = compiled.text
+    raw = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in raw), initial=0))[:-1]
+    markers: list[int] = []
+    ends: list[int] = []
+    begins: list[int] = []
+    at = 0
+    for section in compiled.sections:
+        # A section starts on the line after its marker.
+        found = text.find(f"\n{section.text}", max(0, at - 1))
+        if found < 0:
+            markers.append(markers[-1] if markers else NOWHERE)
+            ends.append(ends[-1] if ends else 0)
+            begins.append(at)
+            continue
+        at = found + 1 + len(section.text)
+        line = bisect_right(starts, found + 1) - 1
+        markers.append(max(0, line - 1))
+        ends.append(line + section.text.count("\n") + 1)
+        begins.append(found + 1)
+    length = compiled.stable_prefix_length
+    return PreparedPrompt(
+        compiled,
+        count(text[:length]) if length else 0,
+        tuple(map(visible, raw)),
+        tuple(markers),
+        tuple(ends),
+        bisect_left(starts, length) if length else 0,
+        tuple((bisect_left(begins, each), each) for each in compiled.boundaries),
+        left_out_order(compiled.left_out, compiled.next_pieces),
+    )
+
+
+def left_out_order(left_out: Sequence[LeftOut], next_pieces: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    """Orders left-out entries: what 500 more tokens would add first, then the rest.
+
+    If there are many search results, they come last.
+    """
+    known = {(each.label, each.source, each.lines) for each in next_pieces}
+    alone, found = alone_and_found(
+        [each for each in left_out if (each.label, each.source, each.lines) not in known]
+    )
+    return (*next_pieces, *alone, *found)
 
 
 Sign = Literal["", "+", "-", "~", ">"]
@@ -260,8 +335,7 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
     limit = min(columns.place, max(18, room * 11 // 20)) if noted else room
     name = clip(f"{item.fold} {item.place}", limit) if item.fold else clip_start(item.place, limit)
     style = roles.strong if chosen else roles.normal
-    for piece, piece_style in marked(name, found(name, query), style, roles.accent + Style(underline=True)):
-        row.add(piece, piece_style)
+    row.add_found(name, query, style, roles.accent + Style(underline=True))
     if noted:
         row.to(width - right.cells - room + limit).gap(2)
         row.add(clip(item.note, width - right.cells - row.cells), roles.muted)
@@ -270,3 +344,146 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
 
 def sign_style(sign: Sign, roles: Roles) -> Style:
     return {"+": roles.active, "-": roles.error, "~": roles.gate, ">": roles.tier2}.get(sign, roles.normal)
+
+
+class EntryList(RowList[ListItem]):
+    """Rows with headings and rules between them, which the selection skips."""
+
+    always_lit = True
+    reasons: ClassVar[bool] = False
+    """Whether to show the reason instead of the share of the budget."""
+    note = ""
+    is_error = False
+    _columns = Columns()
+    _words = ""
+
+    @property
+    def entry(self) -> SectionItem | None:
+        chosen = self.selected
+        return chosen if isinstance(chosen, SectionItem) else None
+
+    def show_list(
+        self, items: Sequence[ListItem], index: int, *, query: str = "", note: str = "", error: bool = False
+    ) -> None:
+        """Shows a new list.
+
+        Args:
+            index: The index of the entry to select.
+            query: Text to highlight.
+            note: Shown if there are no rows.
+            error: Whether the note is an error.
+        """
+        if items is not self.items:
+            columns = Columns.of(items, reasons=self.reasons)
+            if (columns, query) != (self._columns, self._words):
+                self._columns, self._words = columns, query
+                self._cache.clear()
+                self.refresh()
+            self.show(items)
+        if not items and (note, error) != (self.note, self.is_error):
+            self.refresh()
+        self.note, self.is_error = note, error
+        self.select_entry(index)
+
+    def select_entry(self, index: int) -> None:
+        """Selects the entry with an index, or the first one if it is not listed."""
+        rows = ((at, item) for at, item in enumerate(self.items) if isinstance(item, SectionItem))
+        self.select(next((at for at, item in rows if item.index == index), 0), by_hand=False)
+
+    def select(self, index: int, *, by_hand: bool = True) -> None:
+        """Selects a row; from a heading, the nearest entry in the direction of movement."""
+        size = self.row_count
+        if not size:
+            return
+        index = max(0, min(index, size - 1))
+        ahead, back = range(index, size), range(index, -1, -1)
+        for way in (ahead, back) if index >= self.cursor else (back, ahead):
+            at = next((at for at in way if isinstance(self.items[at], SectionItem)), None)
+            if at is not None:
+                super().select(at, by_hand=by_hand)
+                return
+
+    def reveal(self) -> None:
+        """Scrolls to the selection and the headings directly above it."""
+        super().reveal()
+        top = self.cursor
+        while top > 0 and not isinstance(self.items[top - 1], SectionItem):
+            top -= 1
+        if self.size.height > self.cursor - top and top < self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False, force=True)
+
+    def _index_of(self, item: ListItem | None) -> int:
+        """Keeps the cursor; the screen sets the selection."""
+        return min(max(self.cursor, 0), self.row_count - 1)
+
+    def row(self, item: ListItem, width: int, chosen: bool) -> Row:
+        return draw_item(item, width, self.roles, self._columns, query=self._words, chosen=chosen)
+
+    def empty(self, width: int) -> list[Row]:
+        roles = self.roles
+        if self.is_error:
+            return wrap([("! ", roles.error), (self.note, roles.error)], width, indent=2)
+        return wrap([(self.note, roles.muted)], width)
+
+    def selected_text(self) -> str:
+        entry = self.entry
+        if entry is None:
+            return ""
+        score = "" if entry.score is None else f" {entry.score:.4f}"
+        return f"P{entry.priority} {entry.kind} {entry.place} {entry.tokens}{score} {entry.note}"
+
+
+class SectionsPanel(EntryList):
+    """Panel 1: the sections by layer, or the changed ones in a comparison."""
+
+    name_of = "sections"
+    number = "1"
+    words = "sections"
+    signs = (
+        ("━", "end of the stable prefix: everything above is the same for every message"),
+        ("┄", "cache boundary: a provider may cache everything above"),
+        ("▇", "share of the token budget; at least one cell"),
+        ("P0", "budget priority, 0 to 4; the number before a layer's name is its position, 1 to 12"),
+        ("+", "in a comparison: added; - removed, ~ changed, > moved"),
+    )
+
+
+class LeftOutPanel(EntryList):
+    """Panel 3: what was left out."""
+
+    name_of = "left-out"
+    number = "3"
+    words = "left out"
+    signs = (
+        ("P0", "budget priority, 0 to 4"),
+        (".62", "search score"),
+        ("▸", "search results that were left out; enter shows or hides them"),
+    )
+    reasons = True
+
+
+class SlotsPanel(LinesPanel):
+    """Panel 4: use and cap of each slot."""
+
+    name_of = "slots"
+    number = "4"
+    words = "budget"
+
+    _whole: Compiled | None = None
+    _budget: Compiled | None = None
+
+    @property
+    def row_count(self) -> int:
+        return 1 if self._whole is not None else 0
+
+    def show(self, compiled: Compiled | None) -> None:
+        if compiled is None or compiled is not self._whole:
+            self._whole = compiled
+            self._budget = replace(compiled, left_out=()) if compiled is not None else None
+            self.set_frame(below=budget_frame(compiled))
+            self.changed()
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        if self._budget is None:
+            return []
+        return budget_lines(self._budget, width, height, self.roles, coloured=self.coloured)

@@ -13,9 +13,15 @@ from engine.context.compiled import Compiled, LeftOut, Section
 from engine.context.difference import SectionChange
 from tui.render.safe import visible
 from tui.render.shown import Shown
-from tui.screens.context.difference import Comparison, difference_items
-from tui.screens.context.lists import ListItem, left_out_items, prefix_rule, section_items
-from tui.screens.context.prompt import NOWHERE, PreparedPrompt
+from tui.screens.context.draw import Comparison, difference_items
+from tui.screens.context.lists import (
+    NOWHERE,
+    ListItem,
+    PreparedPrompt,
+    left_out_items,
+    prefix_rule,
+    section_items,
+)
 from tui.screens.context.text import TextPage
 
 Listed = Literal["sections", "left-out"]

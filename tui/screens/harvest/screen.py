@@ -1,23 +1,174 @@
-"""The harvest screen's commands, one method each."""
+"""The guided harvest: look, choose, confirm, result; nothing happens before confirmation (design 8)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
 
+from tui.kit.bars import Bar
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
+from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
-from tui.kit.prompt import PromptLine
-from tui.screens.harvest.layout import HarvestLayout
+from tui.kit.prompt import Mode
+from tui.kit.questions import Clock
+from tui.render.draw import Piece, Row, wrap
+from tui.render.figures import count, left, plural, sizes
+from tui.render.roles import Roles
+from tui.render.words import pieces_in_words
+from tui.screens.harvest.draw import (
+    SELECTABLE,
+    OutcomePanel,
+    PickPanel,
+    ProgressPanel,
+    SurveyPanel,
+    SwitchesPanel,
+)
 from tui.screens.harvest.run import HarvestRun
-from tui.screens.harvest.state import Step
+from tui.screens.harvest.state import HarvestState, Price, Step, SurveyRead, read_survey
 
 if TYPE_CHECKING:
+    from engine.knowledge.harvest.classify import Candidate
+    from engine.knowledge.harvest.report import HarvestRequest, Survey
     from tui.kit.bench import Bench
+
+STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}
+_PANELS: dict[Step, tuple[str, ...]] = {
+    "survey": ("survey",),
+    "pick": ("pick", "switches"),
+    "confirm": ("progress",),
+    "result": ("outcome",),
+}
+
+
+class StepsBar(Bar):
+    """A bar that grows and shrinks with its lines."""
+
+    def __init__(self, draw: Callable[[int, Roles], list[Row]], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._shown: list[Row] = []
+
+    def fit(self) -> None:
+        """Adjusts the height to the lines, and redraws if they changed."""
+        width = self.size.width or self.app.size.width
+        before, self._shown = self._shown, self._draw(max(10, width - 2), self.roles)
+        if [row.pieces for row in before] != [row.pieces for row in self._shown]:
+            if len(before) != len(self._shown):
+                self.styles.height = max(1, len(self._shown))
+            self.refresh()
+
+    def on_resize(self) -> None:
+        self.fit()
+
+    def rows(self, width: int) -> list[Row]:
+        """The lines, indented by one cell like the text of panels."""
+        return [Row().gap().extend(row) for row in self._draw(max(10, width - 2), self.roles)]
+
+
+def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> list[Row]:
+    """The trail of steps, and the figures of the current one."""
+    rows = [draw_trail(state.step, width, roles)]
+    survey, price, progress = state.survey, state.price, state.progress
+    if state.step == "result":
+        return rows
+    if progress is not None and state.run is not None:
+        seconds = clock.monotonic() - state.run.began
+        done = elapsed(state.done, len(state.run.chosen), seconds)
+        tail = " · stopping after this one …" if progress.stopping else " · x stops, b leaves it running"
+        moving = bool(state.run.request.consent.number)
+        what = "moving to the trash  " if moving else "harvesting  "
+        rows.append(Row((what, roles.gate), (done, roles.strong), (tail, roles.muted)).cut(width))
+    elif survey is not None and price is not None:
+        if state.step == "survey":
+            rows += [*draw_classes(survey, width, roles), *draw_price(price, width, roles)]
+        elif state.step == "pick":
+            rows += draw_chosen(state.chosen, state.selectable, width, roles)
+            rows += draw_price(price, width, roles)
+        else:
+            rows += draw_plan(state.request, state.chosen, price, width, roles)
+    return rows
+
+
+def draw_trail(step: Step, width: int, roles: Roles) -> Row:
+    """The four steps, with the current one marked."""
+    row = Row()
+    for number, (each, words) in enumerate(STEPS.items(), 1):
+        now = each == step
+        row.add("  ▸  " if number > 1 else "", roles.faint)
+        row.add(f"{number} {words}", roles.accent if now else roles.muted)
+    return row.cut(width)
+
+
+def draw_classes(survey: Survey, width: int, roles: Roles) -> list[Row]:
+    """Number and size of the conversations by kind, and what else could be harvested."""
+    pieces: list[Piece] = []
+    for kind, words in pieces_in_words(survey):
+        pieces += [(" · " if pieces else "", roles.faint)]
+        pieces += [(words, roles.strong if kind in SELECTABLE else roles.muted)]
+    rows = wrap(pieces, width) if pieces else []
+    if survey.left:
+        left = f"{plural(survey.left, 'transcript')} in raw/ not harvested yet:"
+        rows += wrap([(left, roles.muted), (" :harvest --transcripts", roles.accent)], width)
+    return rows
+
+
+def draw_price(price: Price, width: int, roles: Roles) -> list[Row]:
+    paid = price.provider != "markers" and price.tokens
+    return wrap([(str(price), roles.gate if paid else roles.normal)], width)
+
+
+def draw_chosen(chosen: Sequence[Candidate], selectable: int, width: int, roles: Roles) -> list[Row]:
+    size = sizes(sum(each.text_size or each.size for each in chosen))
+    selected = f"{count(len(chosen))} of {count(selectable)} selected"
+    return wrap([(selected, roles.strong), (f", {size}", roles.muted)], width)
+
+
+def draw_plan(
+    request: HarvestRequest, chosen: Sequence[Candidate], price: Price, width: int, roles: Roles
+) -> list[Row]:
+    """What the harvest would do."""
+    asked = sum(each.kind == "harvest" for each in chosen)
+    rest = len(chosen) - asked
+    lines: list[Row] = []
+    if request.harvest and asked:
+        lines += _bullet(
+            f"{plural(asked, 'conversation')} to harvest; the knowledge will be committed", width, roles
+        )
+        lines += _bullet(str(price), width, roles)
+    elif not request.harvest:
+        lines += _bullet(f"{plural(len(chosen), 'conversation')} to discard without harvesting", width, roles)
+    if not request.reclaim or request.transcripts:
+        return lines + _bullet("all conversations stay where they are", width, roles)
+    if rest and request.harvest:
+        lines += _bullet(f"{plural(rest, 'conversation')} already harvested", width, roles)
+    if not request.harvest:
+        text = "They move to the trash and stay in the history; r in the ledger restores one."
+        return lines + _bullet(text, width, roles)
+    text = "Conversations whose knowledge is committed move to the trash; r in the ledger restores one."
+    also = [
+        "in which no items were found" if request.consent.empty else "",
+        "that were only partly read" if request.consent.partial else "",
+    ]
+    lines += _bullet(text, width, roles)
+    if any(also):
+        lines += _bullet(f"So do those {' and those '.join(filter(None, also))}.", width, roles)
+    return lines
+
+
+def _bullet(text: str, width: int, roles: Roles) -> list[Row]:
+    return wrap([("• ", roles.accent), (text, roles.normal)], width, indent=2)
+
+
+def elapsed(done: int, whole: int, seconds: float) -> str:
+    """``3 of 17 · 0:42``."""
+    return f"{count(done)} of {count(whole)} · {left(max(0.0, seconds))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,18 +191,124 @@ RUNNING: Need[HarvestSituation] = Need(lambda here: here.harvesting, "no harvest
 
 
 class HarvestScreen(
-    HarvestLayout,
+    ListDetail,
     panels=("survey", "pick", "switches", "progress", "outcome"),
     lines=("survey-filter", "number"),
 ):
+    """Guides the user through a harvest, or shows the one in progress.
+
+    Args:
+        failed: SHA-256 of the conversations to preselect; by default all that can be harvested.
+    """
+
+    AUTO_FOCUS = "#survey"
+    CSS_PATH = "harvest.tcss"
+    area = "harvest"
+    above = ("#steps",)
+
     def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
-        super().__init__(bench, failed)
+        super().__init__(bench, "survey")
+        self.state = HarvestState(failed)
+        self.words = ""
+        self._ticking: Timer | None = None
+        self._surveys = self.plain_lane(
+            lambda: read_survey(bench.engine.knowledge),
+            self._take,
+            lambda problem: self._take(SurveyRead(problem=problem)),
+        )
         self._runs: Lane[HarvestRun, None] = self.lane(
             lambda run: run.carry_out(bench.engine), lambda _run, _none: None, finish=True
         )
-        self._stops: Lane[None, None] = self.lane(
-            lambda _none: bench.engine.knowledge.harvest.stop(), lambda _none, _done: None, finish=True
+        self._stops = self.plain_lane(
+            lambda: bench.engine.knowledge.harvest.stop(), lambda _done: None, finish=True
         )
+
+    def body(self) -> ComposeResult:
+        self.steps = StepsBar(partial(draw_steps, self.state, self.bench.clock), id="steps")
+        self.survey = SurveyPanel(id="survey")
+        self.pick = PickPanel(id="pick")
+        self.switches = SwitchesPanel(id="switches")
+        self.progress_list = ProgressPanel(id="progress")
+        self.outcome = OutcomePanel(id="outcome")
+        yield self.steps
+        panels = (self.survey, self.pick, self.switches, self.progress_list, self.outcome)
+        yield Container(*panels, id="harvest")
+
+    def look(self) -> None:
+        if self.state.step in ("survey", "pick"):
+            self._surveys.ask(None)
+
+    # Display
+
+    def offered(self) -> tuple[str, ...]:
+        return _PANELS[self.state.step]
+
+    @property
+    def line(self) -> str:
+        return "number" if self.prompt.mode == "number" else "survey-filter"
+
+    def enter_step(self) -> None:
+        """Shows the step's panels and focuses the first."""
+        if self.in_line:
+            self.leave_line()
+        self.panel_in_use = self.offered()[0]
+        self.lay_out()
+        self.show()
+        self.focus_panel(self.offered()[0])
+
+    def narrow(self, query: str) -> None:
+        self.words = query
+        for panel in (self.survey, self.pick):
+            panel.filter(query)
+        self.show()
+
+    def show(self) -> None:
+        state = self.state
+        about = (state.phase, state.problem, self.words)
+        if state.step == "survey":
+            self.survey.show_items(state.choices(), self._note, about)
+        elif state.step == "pick":
+            self.pick.show_items(state.choices(), self._note, about)
+            self.switches.show_items(state.switches())
+        elif state.step == "confirm":
+            stages = state.stages()
+            current = next((at for at, each in enumerate(stages) if each.sign == "…"), -1)
+            self.progress_list.show_stages(stages, current, run=state.run is not None)
+        elif state.progress is not None:
+            self.outcome.show_outcome(state.progress, self.bench.key_of("open_review"))
+        self.steps.fit()
+        self.tick_while(state.running)
+        self.update_footer()
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        state = self.state
+        if state.phase == "loading":
+            return [Row(("scanning conversations …", roles.faint))]
+        if state.phase == "error":
+            rows = wrap([("! ", roles.error), (state.problem, roles.error)], width, indent=2)
+            return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
+        if self.words:
+            return [Row(("no conversation matches; esc shows all", roles.muted))]
+        return [
+            Row(("No conversations to harvest.", roles.normal)),
+            Row(),
+            *wrap([("A harvest reads conversations/, not the trash.", roles.muted)], width),
+        ]
+
+    def tick_while(self, wanted: bool) -> None:
+        """Updates the elapsed time every second, but only while a harvest runs."""
+        if wanted and self._ticking is None:
+            self._ticking = self.set_interval(1.0, self.steps.fit)
+        elif not wanted and self._ticking is not None:
+            self._ticking.stop()
+            self._ticking = None
+
+    # Results and events
+
+    def _take(self, read: SurveyRead) -> None:
+        if self.state.step in ("survey", "pick"):
+            self.state.take(read)
+            self.show()
 
     # Navigation
 
@@ -288,9 +545,8 @@ class HarvestScreen(
         if progress.brake:
             self.ask_number()
 
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        if entered.mode == "number":
-            self.typed(entered.value)
+    def entered(self, mode: Mode, text: str) -> None:
+        if mode == "number":
+            self.typed(text)
         else:
             self.leave_line()

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Literal
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import Consent, HarvestRequest
 from tui.render.figures import count, dollars
-from tui.screens.harvest.rows import SELECTABLE, Choice, StageItem, SwitchItem, stage_item
+from tui.screens.harvest.draw import SELECTABLE, Choice, StageItem, SwitchItem, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.classify import Candidate
     from engine.knowledge.harvest.report import Survey
     from engine.knowledge.knowledge import Knowledge
+
+_TITLES = {
+    "reclaim": ("reclaim", "move conversations to the trash once their knowledge is committed"),
+    "empty": ("also empty", "also reclaim conversations in which no items were found"),
+    "partial": ("also partial", "also reclaim conversations that were only partly read"),
+    "no-harvest": ("no harvest", "discard them without harvesting"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +92,6 @@ class Price:
 
 Step = Literal["survey", "pick", "confirm", "result"]
 Phase = Literal["loading", "error", "found"]
-
-_TITLES = {
-    "reclaim": ("reclaim", "move conversations to the trash once their knowledge is committed"),
-    "empty": ("also empty", "also reclaim conversations in which no items were found"),
-    "partial": ("also partial", "also reclaim conversations that were only partly read"),
-    "no-harvest": ("no harvest", "discard them without harvesting"),
-}
 
 
 class HarvestState:

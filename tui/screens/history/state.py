@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from tui.render.figures import count
-from tui.screens.history.blame import BlameRow, blame_rows
-from tui.screens.history.commits import CommitRow, Phase
-from tui.screens.history.shown import (
+from tui.screens.history.draw import (
+    BlameRow,
+    CommitRow,
+    Phase,
     Text,
     View,
+    blame_rows,
     conversation_text,
     diff_text,
     file_text,

@@ -6,27 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.types import CSSPathType
 
 from engine.agents.audit import Audit, AuditEntry
 from engine.agents.week import Week, week_of
 from tui.kit.command import Need, Situation, command, command_of
-from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
+from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.full_screen import ListDetail, unreadable
 from tui.kit.lanes import Lane
-from tui.kit.list_detail import ListDetail, unreadable
-from tui.kit.rows import RowList
 from tui.render.draw import Row
 from tui.render.figures import count, plural
 from tui.render.injections import InjectionView, indented, week_lines
 from tui.render.roles import Roles
-from tui.screens.injections.pieces import PiecesPanel
-from tui.screens.injections.rows import InjectionsPanel, draw_none
+from tui.screens.injections.draw import InjectionsPanel, PiecesPanel, draw_none
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -69,7 +64,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
     """
 
     AUTO_FOCUS = "#injections"
-    CSS_PATH: ClassVar[CSSPathType | None] = "injections.tcss"
+    CSS_PATH = "injections.tcss"
     area = "audit"
     line = "words"
     news = frozenset({"feed"})
@@ -79,15 +74,13 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         audit = Audit(bench.engine)
         self.entries: tuple[AuditEntry, ...] | None = None
         """``None`` while loading."""
-        self.problem = self.query_text = ""
+        self.problem = ""
         self.wanted = wanted
         self.kept: Kept = "injected"
         self.with_text = False
         self._known: InjectionView | None = None
-        self._reads: Lane[None, tuple[AuditEntry, ...]] = self.lane(
-            lambda _none: tuple(islice(audit.entries(), MOST)),
-            lambda _none, entries: self._take(entries),
-            lambda _none, problem: self._take((), problem),
+        self._reads = self.plain_lane(
+            lambda: tuple(islice(audit.entries(), MOST)), self._take, lambda problem: self._take((), problem)
         )
         self._views: Lane[AuditEntry, InjectionView] = self.lane(
             lambda one: InjectionView(one, audit.pieces(one), audit.extras(one)),
@@ -111,9 +104,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
     def body(self) -> ComposeResult:
         self.injections = InjectionsPanel(id="injections")
         self.pieces = PiecesPanel(id="pieces")
-        with Container(id="audit"):
-            yield self.injections
-            yield self.pieces
+        yield Container(self.injections, self.pieces, id="audit")
 
     def look(self) -> None:
         self._reads.ask(None)
@@ -125,10 +116,10 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         injected = [each for each in every if each.tokens]
         failed = [each for each in every if each.failed]
         head = f"{plural(sum(each.tokens for each in injected), 'token')} · {count(len(failed))} failed"
-        self.injections.show_injections(
-            {"injected": injected, "all": every, "failed": failed}[self.kept], self._note,
-            (self.entries, self.kept, self.query_text, self.problem), head if every else "", KEPT[self.kept],
-        )  # fmt: skip
+        self.injections.head, self.injections.below = head if every else "", KEPT[self.kept]
+        listed = {"injected": injected, "all": every, "failed": failed}[self.kept]
+        about = (self.entries, self.kept, self.query_text, self.problem)
+        self.injections.show_items(listed, self._note, about)
         self.injections.filter(self.query_text)
         self.show_selected()
 
@@ -168,28 +159,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
             self._known = view
         self.show_selected()
 
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
-        if moved.panel is self.injections:
-            self.show_selected()
-        else:
-            self.update_footer()
-
     # Navigation
-
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
-        if self.in_line:
-            self.narrow("")
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.query_text:
-            self.narrow("")
-        elif self.panel_in_use == "pieces":
-            self.focus_panel("injections")
-        else:
-            self.dismiss(None)
 
     focus_injections = goes_to("injections", "1", "the list", rank=24)
     focus_pieces = goes_to(
@@ -202,7 +172,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         piece = self.pieces.piece
         if self.panel_in_use == "injections":
             self.go_to("pieces")
-        elif piece is None or not (path := file_of(self.bench.engine.workspace.root, piece.section.path)):
+        elif piece is None or not (path := self.existing(piece.section.path)):
             self.say("its file no longer exists" if piece else "no section is selected")
         else:
             first = piece.section.lines.partition("-")[0]
@@ -232,14 +202,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
 
         self.page("the week", build, full=True)
 
-    @command("slash", title="Filter the list", footer="filter", rank=22)
-    def filter(self) -> None:
-        """Filter the list as you type."""
-        self.open_line("words", "filter", self.query_text, "injections")
-
-    def narrow(self, query: str) -> None:
-        self.query_text = query
-        self.show()
+    filter = filters("injections", rank=22)
 
     # Rating
 

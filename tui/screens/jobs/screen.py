@@ -1,24 +1,56 @@
-"""The jobs screen's commands, one method each."""
+"""The jobs screen: scheduled jobs, their next runs, and the results of past ones (design 8)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container
 
 from engine.store.cron import OFF
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
-from tui.kit.full_screen import committed
+from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
+from tui.kit.messages import Burst
+from tui.render.draw import Row
 from tui.render.figures import count
-from tui.screens.jobs.layout import JobsLayout
+from tui.render.roles import Roles
+from tui.screens.jobs.draw import JobItem, JobsPanel, RunsPage
 
 if TYPE_CHECKING:
-    from engine.lifecycle.schedule.job import JobRun
+    from engine.lifecycle.schedule.job import By, JobRow, JobRun
+    from engine.lifecycle.schedule.schedule import Schedule
     from engine.settings.editing import SettingChange
     from tui.kit.bench import Bench
+
+BROAD = 150
+"""Minimum columns for the job next to the list."""
+KEPT_RUNS = 200
+"""Runs shown of each job."""
+_RUNNERS: dict[By, str] = {
+    "workbench": "the workbench runs the schedule",
+    "watch": "autopoiesis watch runs the schedule",
+    "serve": "autopoiesis serve runs the schedule",
+    "hooks": "the background process of an agent's hooks runs the schedule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    rows: tuple[JobRow, ...] = ()
+    runs: Mapping[str, tuple[JobRun, ...]] = field(default_factory=dict)
+    held_by: By | None = None
+    problem: str = ""
+    loading: bool = False
+
+
+def read_table(schedule: Schedule) -> Table:
+    rows = schedule.rows()
+    return Table(rows, {row.name: schedule.runs(row.name, KEPT_RUNS) for row in rows}, schedule.held_by())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +74,24 @@ A_FILE: Need[JobsSituation] = Need(lambda here: here.file, "the job does not bel
 ALLOWED: Need[JobsSituation] = Need(lambda here: not here.refused, "the workspace is not trusted")
 
 
-class JobsScreen(JobsLayout, panels=("jobs", "runs")):
+class JobsScreen(ListDetail, panels=("jobs", "runs")):
+    AUTO_FOCUS = "#jobs"
+    CSS_PATH = "jobs.tcss"
+    area = "schedule"
+    news = frozenset({"status"})
+    broad = BROAD
+
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench)
+        super().__init__(bench, "jobs")
+        engine = bench.engine
+        self.table = Table(loading=True)
+        self.doing: dict[str, str] = {}
+        """Progress of the runs started here, by job."""
+        self._reads = self.plain_lane(
+            lambda: read_table(engine.schedule),
+            self._take,
+            lambda problem: self._take(Table(problem=problem)),
+        )
         self._runs: Lane[str, JobRun] = self.lane(
             lambda name: bench.engine.schedule.run(name, "workbench", partial(self._progress, name)),
             self._ran,
@@ -60,16 +107,56 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
             finish=True,
         )
 
+    def body(self) -> ComposeResult:
+        self.jobs = JobsPanel(id="jobs")
+        self.runs = RunsPage(id="runs")
+        yield Container(self.jobs, self.runs, id="schedule")
+
+    def look(self) -> None:
+        self._reads.ask(None)
+
+    def handle_events(self, burst: Burst) -> None:
+        if burst.jobs or burst.parts & self.news:
+            self.look()
+
+    # Display
+
+    def show(self) -> None:
+        table, now = self.table, self.bench.clock.now()
+        items = [
+            JobItem(
+                row,
+                row.next is not None and row.next <= now,
+                self.doing.get(row.name, ""),
+                table.runs.get(row.name, ()),
+            )
+            for row in table.rows
+        ]
+        below = _RUNNERS.get(table.held_by, "") if table.held_by is not None else "nothing runs the schedule"
+        self.jobs.below = below if table.rows else ""
+        self.jobs.show_items(items, self._note, (table.problem, table.loading))
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        self.runs.show_item(self.jobs.selected)
+        self.update_footer()
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        if self.table.problem:
+            return unreadable("the schedule", self.table.problem, width, roles)
+        return [Row(("reading …", roles.faint))]
+
+    # Results
+
+    def _take(self, table: Table) -> None:
+        self.table = table
+        self.show()
+
     # Navigation
 
     def back(self) -> None:
         """Go back one level: show both panels, leave the job, return to the workbench."""
-        if self.zoomed is not None:
-            self.unzoom()
-        elif self.panel_in_use == "runs":
-            self.focus_panel("jobs")
-        else:
-            self.dismiss(None)
+        super().back()
 
     focus_jobs = goes_to("jobs", "1", "the jobs", rank=24)
     focus_runs = goes_to(
@@ -133,7 +220,7 @@ class JobsScreen(JobsLayout, panels=("jobs", "runs")):
     def _file(self) -> str:
         item = self.jobs.selected
         topic = item.row.topic if item is not None else ""
-        return file_of(self.bench.engine.workspace.root, f"topics/{topic}.md") if topic else ""
+        return self.existing(f"topics/{topic}.md") if topic else ""
 
     @property
     def situation(self) -> JobsSituation:

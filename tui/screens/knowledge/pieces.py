@@ -1,14 +1,15 @@
-"""The items of a group: entries of category files, file notes, knowledge entries, digest sections."""
+"""A workspace's knowledge by group: the items of each, and panels 1 and 2 of the knowledge screen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.context.views import DIGEST_PATH
 from engine.knowledge.category_files import (
     CATEGORY_FILES,
     DECISIONS,
@@ -21,8 +22,9 @@ from engine.knowledge.category_files import (
 from engine.knowledge.category_files import DONE as DONE_SECTION
 from engine.knowledge.superseding import superseded
 from engine.store.paths import is_shared
-from tui.kit.keyed_rows import KeyedRows, Note
-from tui.render.draw import Row, clip, clip_start, found, marked
+from tui.kit.rows import KeyedRows, Note
+from tui.render.digest import digest_state
+from tui.render.draw import Row, clip, clip_start
 from tui.render.figures import plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.entry_files import EntryKind
-
 
 Place = Literal["inside", "left out", ""]
 INSIDE, LEFT_OUT, REPLACED, DONE, UNCLEAR, AWAY, BROKEN = "●", "○", "×", "✓", "?", "–", "!"
@@ -50,6 +51,24 @@ WIDE = 70
 """Minimum width for the conversation."""
 _SOURCE = 24
 _DAY = 10
+TITLES: dict[Group, str] = {
+    "facts": "Facts",
+    "decisions": "Decisions",
+    "questions": "Questions",
+    "playbooks": "Playbooks",
+    "open": "Tasks, open",
+    "done": "Tasks, done",
+    "notes": "Notes of files",
+    "entries": "Entries",
+    "skills": "Skills",
+    "digest": "Digest",
+}
+EMPTY: dict[Group, str] = {
+    "notes": "No file notes yet. A harvest adds them, or run: autopoiesis notes PATH --add TEXT",
+    "entries": "No entries yet. An entry is a folder under knowledge/ with a KNOWLEDGE.md.",
+    "skills": "No skills yet. A skill is a folder under .library/custom/ with a SKILL.md.",
+    "digest": "No digest yet: the category files are empty.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +273,7 @@ class PiecesPanel(KeyedRows[Piece]):
         room = max(4, width - row.cells - (right.cells + 2 if right.cells else 0))
         text = first_line(name_of(item))
         text = clip_start(text, room) if isinstance(item, NotesPiece) else clip(text, room)
-        for words, style in marked(text, found(text, self.query_text), plain, roles.accent):
-            row.add(words, style)
+        row.add_found(text, self.query_text, plain, roles.accent)
         return row.gap(max(0, room - cell_len(text))).gap(2 if right.cells else 0).extend(right).cut(width)
 
     def searchable(self, item: Piece) -> Iterator[str]:
@@ -274,3 +292,151 @@ class PiecesPanel(KeyedRows[Piece]):
     def selected_text(self) -> str:
         item = self.selected
         return name_of(item) if item is not None else ""
+
+
+Group = Literal["facts", "decisions", "questions", "playbooks", "open", "done", "notes", "entries", "skills",
+                "digest"]  # fmt: skip
+FILES: dict[Group, CategoryFile] = {
+    "facts": FACTS,
+    "decisions": DECISIONS,
+    "questions": QUESTIONS,
+    "playbooks": PLAYBOOKS,
+    "open": TASKS,
+    "done": TASKS,
+}
+"""The category file behind a group, or behind part of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRead:
+    entries: tuple[Line, ...] = ()
+    problem: str = ""
+    """Why the file could not be read."""
+
+
+@dataclass(frozen=True)
+class KnowledgeRead:
+    """A workspace's knowledge as it was read."""
+
+    categories: Mapping[str, CategoryRead]
+    """By path."""
+    notes: tuple[FileNotes, ...]
+    scan: EntryScan | None
+    """The entries and skills; ``None`` if they cannot be listed."""
+    digest: DigestView
+    problems: Mapping[Group, str] = field(default_factory=dict)
+    """Errors by group."""
+
+    def problem(self, group: Group) -> str:
+        file = FILES.get(group)
+        if file is not None:
+            return self.categories[file.path].problem
+        if group == "digest":
+            return self.digest.problem
+        return self.problems.get(group, "")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupItem:
+    group: Group
+    count: str
+    """Number of items; for the digest, its size or ``off``."""
+    mark: str = ""
+    """A sign for what needs attention; empty if nothing does."""
+
+
+def pieces_of(read: KnowledgeRead, unclear: Sequence[Rebinding], group: Group) -> list[Piece]:
+    """The items of a group, newest first."""
+    file = FILES.get(group)
+    if file is not None:
+        found: list[Piece] = [*line_pieces(read.categories[file.path].entries, read.digest, file)]
+        if file is TASKS:
+            wanted = group == "done"
+            found = [each for each in found if isinstance(each, LinePiece) and each.is_done == wanted]
+        return found
+    match group:
+        case "notes":
+            return [*note_pieces(read.notes, unclear)]
+        case "entries" | "skills":
+            kind: EntryKind = "knowledge" if group == "entries" else "skill"
+            return [*entry_pieces(read.scan, kind)] if read.scan is not None else []
+        case _:
+            known = {path: each.entries for path, each in read.categories.items()}
+            return [*digest_pieces(known, read.digest)]
+
+
+def group_items(read: KnowledgeRead, unclear: Sequence[Rebinding]) -> list[GroupItem]:
+    return [_item(read, unclear, group) for group in TITLES]
+
+
+def _item(read: KnowledgeRead, unclear: Sequence[Rebinding], group: Group) -> GroupItem:
+    if read.problem(group):
+        return GroupItem(group, BROKEN, BROKEN)
+    if group == "digest":
+        state, over = digest_state(read.digest)
+        return GroupItem(group, state.partition(" · ")[0] or "off", BROKEN if over else "")
+    pieces = pieces_of(read, unclear, group)
+    mark = ""
+    if group == "notes" and unclear:
+        mark = f"{len(unclear):,}{UNCLEAR}"
+    elif any(isinstance(each, EntryPiece) and each.entry.problems for each in pieces):
+        mark = BROKEN
+    return GroupItem(group, f"{len(pieces):,}", mark)
+
+
+def path_of(group: Group, piece: Piece | None) -> tuple[str, int]:
+    """The file and line behind a selection, or the group's file if nothing is selected."""
+    match piece:
+        case LinePiece(entry=entry):
+            return entry.path, entry.number
+        case NotesPiece(notes=notes):
+            return notes.notes, notes.entries[-1].number if notes.entries else 0
+        case EntryPiece(entry=entry):
+            return entry.location, 0
+        case DigestPiece():
+            return DIGEST_PATH, 0
+    file = FILES.get(group)
+    return (file.path, 0) if file is not None else (DIGEST_PATH if group == "digest" else "", 0)
+
+
+def group_of(file: CategoryFile) -> Group:
+    """The group of a category file; for tasks, the open ones."""
+    return next(group for group, each in FILES.items() if each is file)
+
+
+def empty_note(group: Group) -> str:
+    file = FILES.get(group)
+    if file is None:
+        return EMPTY[group]
+    return f"Nothing yet. A harvest adds to {file.path}; you can edit it yourself as well."
+
+
+class GroupsPanel(KeyedRows[GroupItem]):
+    name_of = "groups"
+    number = "1"
+    words = "knowledge"
+    always_lit = True
+    signs = (
+        (UNCLEAR, "notes whose file was moved or deleted"),
+        (BROKEN, "has a problem, or cannot be read"),
+    )
+
+    def key(self, item: GroupItem) -> Group:
+        return item.group
+
+    def row(self, item: GroupItem, width: int, chosen: bool) -> Row:
+        roles = self.roles
+        row = Row((TITLES[item.group], roles.strong if chosen else roles.normal))
+        off = item.group == "digest" and item.count == "off"
+        beside = Row()
+        if item.mark and item.mark != item.count:
+            beside.add(item.mark, roles.error if item.mark == BROKEN else roles.gate).gap()
+        beside.add(item.count, roles.error if item.count == BROKEN else roles.gate if off else roles.muted)
+        return row.right(beside, width).cut(width)
+
+    def empty(self, width: int) -> list[Row]:
+        return [Row(("…", self.roles.faint))]
+
+    def selected_text(self) -> str:
+        item = self.selected
+        return f"{item.group} {item.count}" if item is not None else ""

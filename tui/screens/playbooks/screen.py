@@ -1,32 +1,57 @@
-"""The playbooks screen's commands, one method each."""
+"""The playbooks screen: what each would have done in the past, and new ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from textual.app import ComposeResult
+from textual.containers import Container
+
 from tui.kit.command import Need, Situation, command, command_of
 from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
-from tui.kit.full_screen import committed
+from tui.kit.full_screen import ListDetail, committed, unreadable
+from tui.kit.lanes import Lane
 from tui.kit.panel import Motion
 from tui.kit.questions import QUESTION_CLOSED
-from tui.screens.playbooks.layout import PlaybooksLayout
-from tui.screens.playbooks.rows import draw_draft, draw_message
+from tui.render.draw import Row, wrap
+from tui.render.figures import count
+from tui.render.roles import Roles
+from tui.screens.playbooks.draw import PastPanel, PlaybookItem, PlaybooksPanel, draw_draft, draw_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from engine.engine import Engine
     from engine.playbooks.draft import Draft
-    from engine.playbooks.past import PastRow
+    from engine.playbooks.past import PastRow, Replay
     from engine.playbooks.playbooks import Made, Quote, Utterances
     from tui.kit.bench import Bench
-    from tui.kit.lanes import Lane
 
+MOST_MESSAGES = 1_000
+"""The newest messages that are played here; the command plays more."""
 _FEW = 5
 """Ways to ask from which no model is offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The past as played to all playbooks."""
+
+    replays: Mapping[str, Replay] = field(default_factory=dict)
+    problem: str = ""
+
+
+def read_items(engine: Engine) -> tuple[PlaybookItem, ...]:
+    """The playbooks, those that agents proposed first."""
+    proposed = [PlaybookItem(each.name, each.when, draft=each) for each in engine.playbooks.proposed()]
+    return (
+        *proposed,
+        *(PlaybookItem(each.name, each.description, each.path) for each in engine.library.topics),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +80,30 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
     )  # fmt: skip
 
 
-class PlaybooksScreen(PlaybooksLayout, panels=("playbooks", "past")):
+class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
+    AUTO_FOCUS = "#playbooks"
+    CSS_PATH = "playbooks.tcss"
+    area = "playbooks-area"
+    news = frozenset({"status"})
+
     def __init__(self, bench: Bench, name: str = "") -> None:
-        super().__init__(bench, name)
+        super().__init__(bench, "playbooks")
+        engine = bench.engine
+        self.items: tuple[PlaybookItem, ...] | None = None
+        self.problem = ""
+        self.played: Played | None = None
+        self.progress = ""
+        """How far the past has been played."""
+        self._wanted = name
+        """The playbook to select once it is listed."""
+        self._reads = self.plain_lane(
+            lambda: read_items(engine), self._take, lambda problem: self._take((), problem)
+        )
+        self._plays = self.plain_lane(
+            lambda: Played(engine.playbooks.replay_all(self._report, most=MOST_MESSAGES)),
+            self._take_played,
+            lambda problem: self._take_played(Played(problem=problem)),
+        )
         playbooks = bench.engine.playbooks
         self._labels: list[tuple[str, PastRow]] = []
         """Labels given here, with the message as it was before."""
@@ -79,6 +125,95 @@ class PlaybooksScreen(PlaybooksLayout, panels=("playbooks", "past")):
             in_turn=True,
             finish=True,
         )
+
+    def body(self) -> ComposeResult:
+        self.playbooks = PlaybooksPanel(id="playbooks")
+        self.past = PastPanel(id="past")
+        yield Container(self.playbooks, self.past, id=self.area)
+
+    def look(self) -> None:
+        self._reads.ask(None)
+
+    def begin(self) -> None:
+        super().begin()
+        self.play()
+
+    def play(self) -> None:
+        """Plays the past again."""
+        self.played, self.progress = None, "playing your past …"
+        self._plays.ask(None)
+
+    def select(self, name: str) -> None:
+        """Selects a playbook now, or once it is listed."""
+        self._wanted = name
+        self.look()
+
+    # Display
+
+    def show(self) -> None:
+        replays = self.played.replays if self.played is not None else {}
+        items = [
+            replace(item, replay=None if item.draft else replays.get(item.name)) for item in self.items or ()
+        ]
+        self.playbooks.below = self.progress if items else ""
+        self.playbooks.show_items(items, self._list_note, (self.problem, self.items is None))
+        found = next((at for at, item in enumerate(items) if item.name == self._wanted), -1)
+        if found >= 0:
+            self.playbooks.select(found, by_hand=False)
+            self._wanted = ""
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        item = self.playbooks.selected
+        name = item.name if item is not None else ""
+        self.past.show_replay(
+            name, item.replay if item else None, self._past_note, (self.progress, self.played)
+        )
+        self.update_footer()
+
+    def _list_note(self, width: int, roles: Roles) -> list[Row]:
+        if self.problem:
+            return unreadable("the playbooks", self.problem, width, roles)
+        words = "reading …" if self.items is None else "no playbooks yet: a makes one"
+        return [Row((words, roles.faint))]
+
+    def _past_note(self, width: int, roles: Roles) -> list[Row]:
+        item, played = self.playbooks.selected, self.played
+        if item is not None and item.draft is not None:
+            words = "an agent proposed it: o reads it, w writes it, x turns it down"
+        elif played is None:
+            words = self.progress
+        elif played.problem:
+            return unreadable("the past", played.problem, width, roles)
+        elif item is not None and item.replay is not None and not item.replay.messages:
+            words = "there are no past messages: autopoiesis import"
+        else:
+            words = "it would not have fired on any past message, nor nearly" if item is not None else ""
+        return wrap([(words, roles.muted)], width)
+
+    # Results
+
+    def _report(self, done: int, total: int) -> None:
+        if done % 25 == 0 and done < total:
+            self.progress = f"playing your past: {count(done)} of {count(total)} messages"
+            self.later(self.show)
+
+    def _take(self, items: tuple[PlaybookItem, ...], problem: str = "") -> None:
+        self.items, self.problem = items, problem
+        self.show()
+
+    def _take_played(self, played: Played) -> None:
+        self.played, self.progress = played, ""
+        self.show()
+
+    def relabelled(self, topic: str, row: PastRow, useful: bool | None) -> None:
+        """Shows a label at once."""
+        if self.played is None or topic not in self.played.replays:
+            return
+        self.played = Played(
+            {**self.played.replays, topic: self.played.replays[topic].labelled_as(row.id, useful)}
+        )
+        self.show()
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
@@ -235,7 +370,7 @@ class PlaybooksScreen(PlaybooksLayout, panels=("playbooks", "past")):
 
     def _file(self) -> str:
         item = self.playbooks.selected
-        return file_of(self.bench.engine.workspace.root, item.path) if item is not None else ""
+        return self.existing(item.path) if item is not None else ""
 
     @property
     def situation(self) -> PlaybooksSituation:

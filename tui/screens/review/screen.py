@@ -1,35 +1,180 @@
-"""The review screen's commands, one method each."""
+"""The review screen: pending items, why they need review, and the decision on each (design 6.4, 8)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
 
-from engine.knowledge.proposed import TITLES
+from engine.errors import AutopoiesisError
+from engine.knowledge.proposed import GROUPS, TITLES, is_shown
 from engine.knowledge.reviewing import is_risky
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
+from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
-from tui.kit.prompt import PromptLine
-from tui.render.draw import clip
+from tui.kit.prompt import Mode
+from tui.render.draw import Row, clip
 from tui.render.figures import plural
+from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.review.decisions import Decision, Verb
-from tui.screens.review.layout import ReviewLayout
-from tui.screens.review.queue import kind_of, text_of
+from tui.screens.review.draw import (
+    ItemPanel,
+    QueuePanel,
+    ReviewItem,
+    SourceLines,
+    draw_none,
+    item_of,
+    kind_of,
+    source_lines,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from engine.knowledge.review import PendingItem
+    from engine.knowledge.reviewing import Reviewing, ReviewResult
     from tui.kit.bench import Bench
 
+Verb = Literal["accept", "reject"]
+NOTED = 40
+"""Characters of an item shown in a notification."""
+NARROW = 100
+"""Below this many columns, the item goes under the list."""
 NAMED = 42
 """Cells of an item shown in a question."""
 ROOM = 10
 """Lines a question takes besides its list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Items to accept or reject."""
+
+    items: tuple[PendingItem, ...]
+    verb: Verb
+    text: str = ""
+    """The edited text to accept instead of the single item's own."""
+    sure: bool = False
+    """The user confirmed a risky item."""
+
+    def apply(
+        self,
+        review: Reviewing,
+        ended: Callable[[str, bool], None],
+        tell: Callable[..., None],
+    ) -> None:
+        """Processes the items in order; a failed one does not stop the others.
+
+        Args:
+            ended: Called with each item's id and whether it succeeded.
+            tell: Shows a notification.
+        """
+        done: list[ReviewResult] = []
+        for item in self.items:
+            try:
+                done.append(self._one(review, item))
+            except (AutopoiesisError, OSError) as error:
+                tell(f"{first_line(item.item.text)[:NOTED]}: {error}", error=True)
+                ended(item.id, False)
+            else:
+                ended(item.id, True)
+        if len(done) == 1:
+            tell(_summary(done[0], self.verb))
+        elif done:
+            tell(_summary_of_all(done))
+
+    def _one(self, review: Reviewing, item: PendingItem) -> ReviewResult:
+        if self.verb == "reject":
+            return review.reject(item.id)
+        return review.accept(item.id, self.text, sure=self.sure)
+
+
+def _summary(done: ReviewResult, verb: Verb) -> str:
+    after = committed(done.commit, done.uncommitted)
+    if verb == "reject":
+        return f"rejected: {first_line(text_of(done.waiting))[:NOTED]} · {after}"
+    if done.settled:
+        return f"already accepted: {first_line(text_of(done.waiting))[:NOTED]} · {after}"
+    place = f"{done.path}:{done.number}" if done.number else done.path or ", ".join(done.paths)
+    return f"{'already there' if done.known else 'accepted'}: {place} · {after}"
+
+
+def _summary_of_all(done: list[ReviewResult]) -> str:
+    """The number of lines by file, and the last commit."""
+    paths = Counter(path for each in done for path in (each.path, *each.paths) if path)
+    counts = [f"{path} {number}" for path, number in paths.items()]
+    known = sum(each.known for each in done)
+    already = f"{known:,} already there" if known else ""
+    last = committed(done[-1].commit, done[-1].uncommitted)
+    parts = (f"accepted {plural(len(done), 'item')}", *counts, already, last)
+    return " · ".join(part for part in parts if part)
+
+
+Phase = Literal["loading", "error", "empty", "found"]
+
+
+class ReviewState:
+    def __init__(self) -> None:
+        self.all: tuple[PendingItem, ...] | None = None
+        self.problem = ""
+        self.with_reviewed = False
+        self.rewording: PendingItem | None = None
+        self._saving: set[str] = set()
+        self._saved: set[str] = set()
+        self.sources: dict[str, SourceLines] = {}
+        """The source of the item shown last, by its id."""
+
+    @property
+    def phase(self) -> Phase:
+        if self.all is None:
+            return "error" if self.problem else "loading"
+        return "found" if self.listed() else "empty"
+
+    @property
+    def reviewed(self) -> int:
+        """Number of items already reviewed."""
+        return sum(bool(each.verdict) for each in self.all or ())
+
+    def take(self, items: tuple[PendingItem, ...] | None, problem: str) -> bool:
+        """Stores what was read; ``False`` if reading failed but an older result is shown."""
+        if items is None:
+            self.problem = problem
+            return self.all is None
+        self.problem, self.all = "", items
+        self._saving -= self._saved  # the queue just read includes them
+        self._saved.clear()
+        return True
+
+    def listed(self) -> list[PendingItem]:
+        """The listed items by group, most frequent first, before filtering."""
+        shown = [
+            each
+            for each in self.all or ()
+            if (self.with_reviewed or not each.verdict) and is_shown(each.why, each.times)
+        ]
+        return sorted(shown, key=lambda each: (GROUPS.index(each.group), -each.times))
+
+    def items(self, now: datetime) -> list[ReviewItem]:
+        return [item_of(each, now, saving=each.id in self._saving) for each in self.listed()]
+
+    def begin(self, items: tuple[PendingItem, ...]) -> tuple[PendingItem, ...]:
+        """Marks items as being saved; returns those that were still pending."""
+        fresh = tuple(each for each in items if not each.verdict and each.id not in self._saving)
+        self._saving.update(each.id for each in fresh)
+        return fresh
+
+    def ended(self, name: str, *, done: bool) -> None:
+        """Records that an item was saved, or that it stays pending."""
+        if done:
+            self._saved.add(name)
+        else:
+            self._saving.discard(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +189,22 @@ AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.item, "no item is select
 STILL_PENDING: Need[ReviewSituation] = Need(lambda here: here.is_pending, "the item is no longer pending")
 
 
-class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
+class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
+    AUTO_FOCUS = "#queue"
+    CSS_PATH = "review.tcss"
+    area = "review"
+    line = "wording"
+    news = frozenset({"status", "digest"})
+    burst_s = 0.5  # a harvest queues its items in several events
+
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench)
+        super().__init__(bench, "queue")
+        self.state = ReviewState()
+        engine = bench.engine
+        self._looks = self.plain_lane(
+            lambda: engine.knowledge.review.queue.all(), self._take, lambda problem: self._take(None, problem)
+        )
+        self.sources = self.lane(lambda item: source_lines(engine.files, item), self._take_source)
         self._decisions: Lane[Decision, None] = self.lane(
             lambda decision: decision.apply(
                 bench.engine.knowledge.review, partial(self.later, self._ended), self.tell
@@ -55,6 +213,59 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             in_turn=True,
             finish=True,
         )
+
+    def body(self) -> ComposeResult:
+        self.queue = QueuePanel(id="queue")
+        self.item = ItemPanel(id="item")
+        yield Container(self.queue, self.item, id="review")
+
+    def look(self) -> None:
+        self._looks.ask(None)
+
+    # Display
+
+    def shape(self, shown: tuple[str, ...]) -> dict[str, bool]:
+        return {"-narrow": self.app.size.width < NARROW, "-low": self.alone}
+
+    def show(self) -> None:
+        state = self.state
+        items = state.items(self.bench.clock.now())
+        about = (state.phase, state.problem, state.reviewed, self.query_text)
+        self.queue.show_items(items, self._note, about)
+        self.queue.filter(self.query_text)
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        """Shows the selected item, and requests its source."""
+        item = self.queue.selected
+        source = self.state.sources.get(item.waiting.id) if item is not None else None
+        shown = self.item.item
+        other = item is not None and (shown is None or shown.waiting.id != item.waiting.id)
+        self.item.show(item, source)
+        if item is not None and source is None and other:
+            self.sources.ask(item.waiting)
+        self.update_footer()
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        state = self.state
+        if state.phase == "loading":
+            return [Row(("reading the review queue …", roles.faint))]
+        if state.phase == "error":
+            return unreadable("the review queue", state.problem, width, roles)
+        if self.query_text:
+            return [Row(("no item matches; esc shows all", roles.muted))]
+        return draw_none(0 if state.with_reviewed else state.reviewed, width, roles)
+
+    # Results
+
+    def _take(self, items: tuple[PendingItem, ...] | None, problem: str = "") -> None:
+        if not self.state.take(items, problem):
+            self.say(problem, error=True)
+        self.show()
+
+    def _take_source(self, item: PendingItem, lines: SourceLines) -> None:
+        self.state.sources = {item.id: lines}
+        self.show_selected()
 
     # Navigation
 
@@ -77,7 +288,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
             self.leave_line()
         elif self.zoomed is not None:
             self.unzoom()
-        elif self.state.query:
+        elif self.query_text:
             self.narrow("")
         elif self.alone and self.panel_in_use == "item":
             self.focus_panel("queue")
@@ -92,10 +303,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         self.state.with_reviewed = not self.state.with_reviewed
         self.show()
 
-    @command("slash", title="Filter the list", footer="filter", rank=14)
-    def filter(self) -> None:
-        """Filter the list as you type."""
-        self.open_line("wording", "filter", self.state.query, "review")
+    filter = filters("review", rank=14)
 
     @command("w", title="Filter by this reason", needs=[AN_ITEM])
     def same_reason(self) -> None:
@@ -111,17 +319,11 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         if item is not None:
             self.narrow(item.origin.name)
 
-    def narrow(self, query: str) -> None:
-        self.state.query = query
-        self.show()
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
+    def entered(self, mode: Mode, text: str) -> None:
         item, self.state.rewording = self.state.rewording, None
         self.leave_line()
-        if entered.mode != "reword" or item is None:
+        if mode != "reword" or item is None:
             return
-        text = entered.value.strip()
         if text:
             self._accept(item, "" if text == item.item.text else text)
         else:
@@ -235,7 +437,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
     def file(self) -> str:
         """The conversation of the selected item; empty if it no longer exists."""
         item = self.selected()
-        return file_of(self.bench.engine.workspace.root, item.source) if item is not None else ""
+        return self.existing(item.source) if item is not None else ""
 
     @command(
         "e",
@@ -276,7 +478,7 @@ class ReviewScreen(ReviewLayout, panels=("queue", "item"), lines=("wording",)):
         item = self.queue.selected
         return self.situated(
             ReviewSituation,
-            filtered=bool(self.state.query),
+            filtered=bool(self.query_text),
             file=self.file(),
             item=item is not None,
             is_pending=item is not None and item.is_pending,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 from rich.style import Style
 
-from tui.kit.page import Builder
-from tui.kit.selectable_page import FACT
-from tui.render.draw import Row, clip, clip_start, found, marked, wrap
+from tui.kit.overlays import Builder
+from tui.kit.rows import FACT, KeyedRows, SelectablePage
+from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, home, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
@@ -133,8 +133,7 @@ def draw_rule(
         row.gap(2).fit(label, max(cell_len(SIGNS[standing(each.rule)][1]) for each in items), tone)
     text = clip(first_line(rule.text), width - row.cells - 2)
     row.gap(2)
-    for piece, style in marked(text, found(text, query), roles.strong if chosen else quiet, roles.accent):
-        row.add(piece, style)
+    row.add_found(text, query, roles.strong if chosen else quiet, roles.accent)
     return row.cut(width)
 
 
@@ -281,3 +280,62 @@ def watcher_page(watcher: Watcher, seen: str) -> Builder:
         return rows
 
     return build
+
+
+class RulesPanel(KeyedRows[RuleItem]):
+    """One rule per row: those in force, those that wait, and the others."""
+
+    name_of = "rules"
+    number = "1"
+    words = "rules"
+    always_lit = True
+    aligned = True
+    signs = (
+        *((sign, meaning) for sign, _, meaning in SIGNS.values() if meaning),
+        (MARKED, "marked for merging"),
+    )
+
+    def key(self, item: RuleItem) -> str:
+        return item.rule.id
+
+    def next_waiting(self) -> str:
+        """The id of the next rule after the selected one that waits; empty if there is none."""
+        after = (self.item_at(at).rule for at in range(self.cursor + 1, self.row_count))
+        return next((rule.id for rule in after if rule.state == "waiting"), "")
+
+    def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
+        return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
+
+    def searchable(self, item: RuleItem) -> Sequence[str]:
+        rule = item.rule
+        return rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last
+
+    def selected_text(self) -> str:
+        return self.selected.rule.text if self.selected is not None else ""
+
+
+class WhyPanel(SelectablePage[WhyView]):
+    name_of = "why"
+    number = "2"
+    words = "why"
+    signs = (
+        (DONE, "what the agent had done"),
+        (SAID, "what you then said"),
+        (LATER, "what you said later, which replaced or ended it"),
+    )
+    nothing = "no rule is selected"
+
+    def subject(self, view: WhyView) -> str:
+        return view.rule.id
+
+    def draw_view(self, view: WhyView, width: int) -> list[tuple[Row, int]]:
+        return draw_why(view, width, self.roles)
+
+    @property
+    def occurrence(self) -> Occurrence | None:
+        """The selected mention, or the latest one."""
+        mentions = self.view.mentions if self.view is not None else None
+        return mentions[max(0, self.line)].occurrence if mentions else None
+
+    def summarise(self) -> None:
+        self.set_frame(self.view.rule.id if self.view is not None else "")

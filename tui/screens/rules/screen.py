@@ -1,40 +1,90 @@
-"""The rules screen's commands, one method each. Every decision can be undone."""
+"""The rules screen: what you told your agents, as rules. Every decision can be undone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container
 
+from engine.rules.rulebook import Rule, Rulebook, most_told
+from engine.rules.watch import watcher_path, what_breaks
 from tui.kit.command import Need, Situation, command
-from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.editor import file_of
-from tui.kit.full_screen import committed
+from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
-from tui.kit.page import Offer
-from tui.kit.prompt import PromptLine
+from tui.kit.overlays import Offer
+from tui.kit.prompt import Mode, PromptLine
+from tui.kit.rows import RowList
+from tui.render.draw import Row
 from tui.render.figures import count, home, plural
+from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.rules.draw import EVERYWHERE, export_page, known_page, named, standing, watcher_page
-from tui.screens.rules.layout import KEPT, RulesLayout
+from tui.screens.rules.draw import (
+    EVERYWHERE,
+    Mention,
+    RuleItem,
+    RulesPanel,
+    WhyPanel,
+    WhyView,
+    draw_none,
+    export_page,
+    headline,
+    known_page,
+    named,
+    standing,
+    watcher_page,
+)
 
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.rules.agent_files import Elsewhere, Export
-    from engine.rules.rulebook import Rule
     from engine.rules.rules import Change, Learning, Rules
     from engine.rules.watch import Watcher
     from engine.store.repository import Commit
     from tui.kit.bench import Bench
 
+BROAD = 150
+"""Minimum columns for the rule next to the list."""
+MOST = 50
+"""The latest mentions shown."""
+Kept = Literal["all", "waiting", "in force"]
+KEPT: dict[Kept, str] = {"all": "", "waiting": "that wait for you", "in force": "in force"}
+"""What the list can show, in the order the key cycles through."""
 OFTEN = 3
 """The suggested minimum number of sessions for accepting rules in bulk."""
 PLACES = ("project", "agent", "tool", "path")
 """What a rule can be limited to, as named in the rules file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    book: Rulebook = field(default_factory=Rulebook)
+    rules: tuple[Rule, ...] = ()
+    """The book's rules in the order of the list."""
+    problem: str = ""
+    loading: bool = False
+
+
+def look_up(engine: Engine, rule: Rule) -> WhyView:
+    """Finds each time a rule was said, replaced or ended, and what the agent had done before."""
+    occurrences = engine.rules.occurrences(rule)[::-1]
+    latest = occurrences[:MOST]
+    by = engine.rules.authors_of(latest)
+    return WhyView(
+        rule,
+        mentions=tuple(
+            Mention(each, engine.rules.before(each), name) for each, name in zip(latest, by, strict=True)
+        ),
+        more=len(occurrences) - len(latest),
+        sees=what_breaks(rule.text)[1],
+        watched=(engine.workspace.root / watcher_path(rule)).is_file(),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,26 +117,47 @@ class RulesChange:
     """The id of the rule that was selected."""
 
 
-class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
+class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
+    AUTO_FOCUS = "#rules"
+    CSS_PATH = "rules.tcss"
+    area = "standing"
+    line = "words"
+    news = frozenset({"status"})
+    broad = BROAD
+
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench)
+        super().__init__(bench, "rules")
         rules = bench.engine.rules
+        self.table = Table(loading=True)
+        self.kept: Kept = "all"
+        self.marked = ""
+        """The id of the rule marked for merging."""
+        self.wanted = ""
+        """The id of the rule to select after the next read; empty to keep the selection."""
+        self.reading = ""
+        """Progress of reading sessions."""
+        self.evidence: WhyView | None = None
+        """That for the rule selected last; ``None`` to look it up again."""
+        self._reads = self.plain_lane(
+            lambda: self._read_table(rules.book()),
+            self._take,
+            lambda problem: self._take(Table(problem=problem)),
+        )
+        self._whys: Lane[Rule, WhyView] = self.lane(
+            lambda rule: look_up(bench.engine, rule),
+            lambda rule, view: self._take_why(view),
+            lambda rule, problem: self._take_why(WhyView(rule, problem=problem)),
+        )
         self._about = ""
         """The id of the rule that what is typed in the prompt is about; empty for a new one."""
         self._changes: Lane[RulesChange, Change] = self.lane(
             lambda change: change.do(rules), self._changed, in_turn=True, finish=True
         )
-        self._last: Lane[None, Commit] = self.lane(
-            lambda _none: rules.last_change(), lambda _none, commit: self._ask_undo(commit)
+        self._last = self.plain_lane(rules.last_change, self._ask_undo)
+        self._learning = self.plain_lane(
+            lambda: self._learn(bench.engine), self._learned, lambda problem: self._learned(None, problem)
         )
-        self._learning: Lane[None, Learning] = self.lane(
-            lambda _none: self._learn(bench.engine),
-            lambda _none, done: self._learned(done),
-            lambda _none, problem: self._learned(None, problem),
-        )
-        self._knowns: Lane[None, Elsewhere] = self.lane(
-            lambda _none: rules.known_elsewhere(), lambda _none, found: self._show_known(found)
-        )
+        self._knowns = self.plain_lane(rules.known_elsewhere, self._show_known)
         self._exports: Lane[Path, Export] = self.lane(lambda path: rules.export((), path), self._show_export)
         self._watches: Lane[tuple[str, str], Watcher] = self.lane(
             lambda request: rules.watch(*request), self._show_watcher
@@ -94,6 +165,92 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         self._writes: Lane[Callable[[], str], str] = self.lane(
             lambda write: write(), lambda _write, message: self._written(message), in_turn=True, finish=True
         )
+
+    def body(self) -> ComposeResult:
+        self.rules = RulesPanel(id="rules")
+        self.why = WhyPanel(id="why")
+        yield Container(self.rules, self.why, id="standing")
+
+    def look(self) -> None:
+        self._reads.ask(None)
+
+    def show(self) -> None:
+        table, panel = self.table, self.rules
+        merging = "m on the rule whose words to keep, esc cancels" if self.marked else ""
+        panel.head = headline(table.rules)
+        panel.below = (
+            merging or self.reading or ("" if self.kept == "all" else f"only those {KEPT[self.kept]}")
+        )
+        panel.show_items(
+            [
+                RuleItem(rule, rule.id == self.marked)
+                for rule in table.rules
+                if self.kept in ("all", rule.state)
+            ],
+            self._note,
+            (table, self.kept, self.query_text),
+        )
+        panel.filter(self.query_text)
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        """Shows the selected rule, and looks up its evidence."""
+        rule = self.selected()
+        if rule is None:
+            self.why.show_view(None)
+        else:
+            view = self.evidence
+            if view is None or view.rule != rule:
+                # What is shown of the same rule stays until there is more to show.
+                shown = view or self.why.view
+                is_same = shown is not None and shown.rule.id == rule.id
+                view = self.evidence = replace(shown, rule=rule) if shown and is_same else WhyView(rule)
+                self._whys.ask(rule)
+            by = next((each.text for each in self.table.rules if each.id == rule.by), "")
+            self.why.show_view(replace(view, by=by))
+        self.update_footer()
+
+    def selected(self) -> Rule | None:
+        item = self.rules.selected
+        return item.rule if item is not None else None
+
+    @property
+    def selected_id(self) -> str:
+        """The id of the selected rule; empty for none."""
+        rule = self.selected()
+        return rule.id if rule is not None else ""
+
+    def _note(self, width: int, roles: Roles) -> list[Row]:
+        table = self.table
+        if table.loading:
+            return [Row(("reading …", roles.faint))]
+        if table.problem:
+            return unreadable("the rules", table.problem, width, roles)
+        if self.query_text:
+            return [Row(("no rule matches; esc shows all", roles.muted))]
+        if table.rules:
+            return [Row((f"no rules {KEPT[self.kept]}; s shows all", roles.muted))]
+        return draw_none(width, roles)
+
+    @staticmethod
+    def _read_table(book: Rulebook) -> Table:
+        return Table(book, tuple(most_told(book.rules)))
+
+    def _take(self, table: Table) -> None:
+        self.table = table
+        self.show()
+        if self.wanted:
+            self.rules.select_key(self.wanted)
+            self.wanted = ""
+
+    def _take_why(self, view: WhyView) -> None:
+        self.evidence = view
+        self.show_selected()
+
+    def row_moved(self, moved: RowList.Moved) -> None:
+        if moved.panel is self.rules and moved.by_hand:
+            self.wanted = ""
+        super().row_moved(moved)
 
     # Navigation
 
@@ -109,21 +266,11 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
 
     def back(self) -> None:
         """Go back one level: leave the prompt, cancel a merge, show both panels, clear the filter, return."""
-        if self.in_line:
-            if self.prompt.mode == "filter":
-                self.narrow("")
-            self.leave_line()
-        elif self.marked:
+        if self.marked and not self.in_line:
             self.marked = ""
             self.show()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.query_text:
-            self.narrow("")
-        elif self.panel_in_use == "why":
-            self.focus_panel("rules")
         else:
-            self.dismiss(None)
+            super().back()
 
     focus_rules = goes_to("rules", "1", "the rules", rank=26)
     focus_why = goes_to(
@@ -137,14 +284,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
-    @command("slash", title="Filter the list", footer="filter", rank=22)
-    def filter(self) -> None:
-        """Filter the list as you type."""
-        self.open_line("words", "filter", self.query_text, "rules")
-
-    def narrow(self, query: str) -> None:
-        self.query_text = query
-        self.show()
+    filter = filters("rules", rank=22)
 
     # Decisions
 
@@ -329,19 +469,17 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
         elif edited.mode == "where":
             self.prompt.tell(self._placing(edited.value))
 
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        text = entered.value.strip()
+    def entered(self, mode: Mode, text: str) -> None:
         self.leave_line()
-        if entered.mode == "filter":
+        if mode == "filter":
             return
-        if not text and entered.mode != "where":
+        if not text and mode != "where":
             self.say("no input; nothing was changed")
             return
         {
             "often": self._accept_told, "where": self._place, "wording": self._word,
             "pattern": self._watch_for, "export": self._show_export_to,
-        }[entered.mode](text)  # fmt: skip
+        }[mode](text)  # fmt: skip
 
     # Learning
 
@@ -471,9 +609,7 @@ class RulesScreen(RulesLayout, panels=("rules", "why"), lines=("words",)):
 
     def _file(self) -> str:
         selected = self.why.occurrence
-        if selected is None:
-            return ""
-        return file_of(self.bench.engine.workspace.root, selected.session.path)
+        return self.existing(selected.session.path) if selected is not None else ""
 
     @command("y", title="Copy the rule", needs=[A_RULE])
     def copy_rule(self) -> None:

@@ -6,16 +6,14 @@ from functools import lru_cache, partial
 
 from textual.message import Message
 
-from tui.kit.keyed_rows import KeyedRows
 from tui.kit.panel import LinesPanel, Motion
+from tui.kit.rows import KeyedRows
 from tui.render.draw import Row, joined_within
 from tui.render.figures import count, score
 from tui.render.roles import Roles
-from tui.render.search_hits import Hit, hit_rows
-from tui.render.search_why import BACK, draw_why
-from tui.screens.search.overview import KINDS, counted, draw_error, draw_nothing, draw_overview
-from tui.screens.search.searching import MAX_LIMIT
-from tui.screens.search.state import SearchState
+from tui.render.search import BACK, Hit, draw_why, hit_rows
+from tui.screens.search.draw import KINDS, counted, draw_error, draw_nothing, draw_overview
+from tui.screens.search.state import MAX_LIMIT, SearchState
 
 ROOMY = 21
 """Minimum panel height for three-line results."""

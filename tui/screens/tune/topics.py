@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.kit.panel import LinesPanel, Motion, moved
 from tui.render.activation import Drawn
-from tui.render.draw import Piece, Row, found, joined_within, marked, wrap
+from tui.render.draw import Piece, Row, joined_within, wrap
 from tui.render.figures import count, dollars, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -169,10 +169,7 @@ def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style
     row = Row((MARK if mark is not None else " ", mark or roles.faint))
     style = roles.strong if mark is not None else roles.normal if figures.labelled else roles.muted
     label = Row()
-    for piece, piece_style in marked(
-        first_line(name), found(first_line(name), view.query), style, roles.accent + Style(underline=True)
-    ):
-        label.add(piece, piece_style)
+    label.add_found(first_line(name), view.query, style, roles.accent + Style(underline=True))
     sign = " ◂▸" if name in view.moved else ""
     row.extend(label.cut(plan.name - len(sign))).add(sign, roles.accent).to(1 + plan.name)
     return _figures(row, figures, plan, roles, strong=mark is not None)

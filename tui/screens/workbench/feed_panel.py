@@ -11,7 +11,7 @@ from rich.style import Style
 from engine.live.feed import FeedEntry, FeedKind
 from tui.kit.panel import Motion
 from tui.kit.rows import RowList
-from tui.render.draw import Row, clip, found, marked, wrap
+from tui.render.draw import Row, clip, wrap
 from tui.render.figures import clock, count, day
 from tui.render.roles import Roles
 from tui.render.safe import first_line
@@ -63,8 +63,7 @@ def feed_row(
     note = clip(first_line(entry.note), min(room * 2 // 5, 24)) if entry.note and room >= 16 else ""
     space = room - (cell_len(note) + 1 if note else 0)
     text = clip(text, space)
-    for piece, style in marked(text, found(text, query), words, roles.accent + Style(underline=True)):
-        row.add(piece, style)
+    row.add_found(text, query, words, roles.accent + Style(underline=True))
     if note:
         row.to(width - cell_len(note)).add(note, note_style)
     return row

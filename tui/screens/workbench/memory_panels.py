@@ -1,17 +1,193 @@
-"""Panels 3 and 5, and the panel that shows 3 to 5 as one line each on small screens."""
+"""Panels 3 to 5: digest, ledger and budget; and the panel that shows them folded on small screens."""
 
 from __future__ import annotations
 
+import re
+
+from rich.style import Style
+
 from engine.context.compiled import Compiled
-from engine.context.views import DigestView, LedgerView
+from engine.context.views import DigestView, LedgerRow, LedgerView
+from engine.store.paths import transcript_name
 from tui.kit.panel import LinesPanel
+from tui.kit.rows import KeyedRows
 from tui.render.budget import budget_frame, budget_lines, left_out_line
 from tui.render.digest import digest_counts, digest_lines, digest_state
-from tui.render.draw import Row, clip
-from tui.render.figures import count
+from tui.render.draw import Row, clip, wrap
+from tui.render.figures import count, day_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.workbench.ledger import failure, ledger_summary
+from tui.screens.ledger.draw import by_category
+
+WIDE = 60
+"""Minimum width in cells for rows to include the items found or the error."""
+
+_DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
+"""The date that names start with; the row already shows it."""
+
+_STATES: dict[str, tuple[str, str]] = {
+    "harvested": ("✓", "harvested"),
+    "harvest-failed": ("!", "failed"),
+    "deleted-unharvested": ("⌫", "discarded"),
+    "too-large": ("–", "too large"),
+}
+
+
+def state_of(row: LedgerRow) -> tuple[str, str]:
+    """The sign and word for an entry's status."""
+    return _STATES.get(row.status, ("?", first_line(row.status) or "unknown"))
+
+
+def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
+    sign, word = state_of(row)
+    style = _style(row, roles)
+    fact = count(row.items_total) if row.status == "harvested" else word
+    words = roles.strong if chosen else roles.normal if row.status == "harvested" else roles.muted
+    line = Row((f"{sign} ", style), (f"{day_of(row.at)}  ", roles.muted))
+    label = (
+        _DATED.sub("", transcript_name(first_line(row.name))[1]) or first_line(row.name) or row.sha256[:12]
+    )
+    name = clip(label, max(4, width - line.cells - len(fact) - 1))
+    about = (first_line(row.error) or by_category(row.items)) if width >= WIDE else ""
+    if about:
+        name = clip(name, width * 2 // 5)
+    line.add_found(name, query, words, roles.accent + Style(underline=True))
+    if about:
+        line.to(width * 2 // 5 + 10)
+        line.add(clip(about, width - line.cells - len(fact) - 2), roles.muted)
+    fact_style = roles.muted if row.status == "harvested" else style
+    return line.right(Row((fact, fact_style)), width)
+
+
+def matches(row: LedgerRow, query: str) -> bool:
+    """Whether an entry's name, error, hash or status contains the filter text."""
+    query = query.casefold()
+    return any(query in text.casefold() for text in (row.name, row.error, row.sha256, *state_of(row)))
+
+
+def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
+    """All fields of an entry, for its own page."""
+    sign, word = state_of(row)
+    lines = [
+        Row(
+            (f"{sign} {word}", _style(row, roles)),
+            ("   ", roles.normal),
+            (first_line(row.name), roles.strong),
+        ),
+        Row(),
+        Row(("at         ", roles.muted), (first_line(row.at) or "unknown", roles.normal)),
+        Row(("sha256     ", roles.muted), (row.sha256, roles.normal)),
+        Row(
+            ("file       ", roles.muted),
+            ("reclaimed after harvest" if row.deleted else "kept", roles.normal),
+        ),
+    ]
+    if row.error:
+        lines.extend(wrap([("error      ", roles.muted), (row.error, roles.error)], width, indent=11))
+    lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
+    items = [(name, number) for name, number in row.items.items() if number]
+    digits = max([len(count(number)) for _name, number in items] + [1])
+    for name, number in sorted(items, key=lambda item: (-item[1], item[0])):
+        line = Row().gap(11).fit(count(number), digits, roles.normal, "right")
+        lines.append(line.gap(2).add(name.replace("_", " "), roles.muted))
+    return lines
+
+
+def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
+    """Sign, number and word of every status present, successes first."""
+    numbers: dict[tuple[str, str], int] = {}
+    for row in view.entries:
+        state = state_of(row)
+        numbers[state] = numbers.get(state, 0) + 1
+    order = [*_STATES.values()]
+    ranked = sorted(
+        numbers.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
+    )
+    return [(sign, number, word) for (sign, word), number in ranked]
+
+
+def ledger_note(view: LedgerView, roles: Roles, width: int) -> list[Row]:
+    """The note shown when there are no entries."""
+    if view.problem:
+        return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
+    return [
+        Row(("nothing harvested yet", roles.normal)),
+        Row(),
+        *wrap([("Each transcript gets an entry here when it is harvested.", roles.muted)], width),
+    ]
+
+
+def failed(view: LedgerView) -> int:
+    return sum(1 for row in view.entries if row.status == "harvest-failed")
+
+
+def ledger_line(view: LedgerView) -> str:
+    """The counts in the border: ``214, 1 failed``."""
+    failures = failed(view)
+    return count(len(view.entries)) + (f", {count(failures)} failed" if failures else "")
+
+
+def failure(view: LedgerView) -> str:
+    """The newest failure's name and error; empty without failures."""
+    row = next((row for row in view.entries if row.status == "harvest-failed"), None)
+    return "" if row is None else f"{first_line(row.name)}: {first_line(row.error) or 'failed'}"
+
+
+def _style(row: LedgerRow, roles: Roles) -> Style:
+    if row.status == "harvested":
+        return roles.active
+    return roles.error if row.status == "harvest-failed" else roles.dropped
+
+
+class LedgerPanel(KeyedRows[LedgerRow]):
+    """The ledger, newest entry first; the lower border shows the selected entry's items or error."""
+
+    name_of = "ledger"
+    number = "4"
+    words = "ledger"
+
+    view: LedgerView | None = None
+
+    def show_view(self, view: LedgerView) -> None:
+        self.view = view
+        self.show_items(view.entries, about=view)
+
+    def key(self, item: LedgerRow) -> str:
+        return item.sha256
+
+    def row(self, item: LedgerRow, width: int, chosen: bool) -> Row:
+        return ledger_row(item, width, self.roles, self.query_text, chosen)
+
+    def finds(self, item: LedgerRow, query: str) -> bool:
+        return matches(item, query)
+
+    def empty(self, width: int) -> list[Row]:
+        if self.view is None:
+            return [Row(("reading …", self.roles.faint))]
+        if self.query_text and self.view.entries:
+            return [Row(("no matches", self.roles.muted))]
+        return ledger_note(self.view, self.roles, width)
+
+    def summarise(self) -> None:
+        """Shows totals beside the title and the selected entry's items or error below."""
+        if self.view is None:
+            return
+        if self.query_text:
+            beside = f"{count(self.row_count)} of {count(len(self.items))}"
+        else:
+            beside = ledger_line(self.view) if self.view.entries else ""
+        row = self.selected
+        if row is None:
+            self.set_frame(beside, f"/{self.query_text}" if self.query_text else "")
+            return
+        below = first_line(row.error) or by_category(row.items) or state_of(row)[1]
+        self.set_frame(beside, below, error=row.status == "harvest-failed")
+
+    def selected_text(self) -> str:
+        row = self.selected
+        if row is None:
+            return ""
+        return " ".join(part for part in (row.name, row.sha256, row.status, row.error) if part)
 
 
 class DigestPanel(LinesPanel):

@@ -9,16 +9,15 @@ from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
 from tui.kit.command import Command, Need, Situation, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
-from tui.kit.composer import Composer
 from tui.kit.editor import file_of
+from tui.kit.prompt import Composer
 from tui.kit.questions import QUESTION_CLOSED
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
-from tui.screens.workbench.layout import FOLDED
-from tui.screens.workbench.ledger import ledger_detail
+from tui.screens.workbench.layout import FOLDED, WorkbenchTyping
+from tui.screens.workbench.memory_panels import ledger_detail
 from tui.screens.workbench.openings import Openings
-from tui.screens.workbench.reply import ReplyScreen
-from tui.screens.workbench.typing import WorkbenchTyping
+from tui.screens.workbench.pages import ReplyScreen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,295 @@
+"""What the context screen shows above its lists and texts, and how two prompts differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from engine.context.compiled import LAYERS, Compiled, LeftOut, Section
+from engine.context.difference import ChangeKind, Difference, PrefixChange, SectionChange
+from engine.context.difference import compare as difference_of
+from tui.kit.bars import Bar
+from tui.render.budget import place
+from tui.render.budget import place as place_of
+from tui.render.draw import Piece, Row, clip, labelled
+from tui.render.figures import clock, count, plural, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line
+from tui.render.shown import Shown
+from tui.screens.context.lists import HeadItem, ListItem, SectionItem, Sign, kind_of, matches, sign_style
+from tui.screens.context.text import diff_lines
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+_LABEL = 8
+_HINTS = {
+    "room": "increase context_compiler.token_budget to include it",
+    "cap": "increase the cap to include it; the reason names the setting",
+    "": "",
+}
+SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
+_NAMES: dict[ChangeKind, str] = {"came": "added", "went": "removed", "changed": "changed", "moved": "moved"}
+
+
+def section_head(section: Section, budget: int, width: int, roles: Roles, *, lines: int = 4) -> list[Row]:
+    """At most ``lines`` rows, followed by a separator."""
+    percent = round(100 * section.tokens / budget) if budget else 0
+    first = Row((f"{count(section.tokens)} tok", roles.strong), (f" {percent} %", roles.muted))
+    parts = [(f"P{section.priority} {section.slot}", roles.slot(section.priority))]
+    if section.score is not None:
+        parts.append((f"score {score(section.score)}", roles.tier2))
+    parts.append((f"layer {section.layer} {LAYERS.get(section.layer, '')}", roles.muted))
+    add_parts(first, parts, width, roles)
+    rows = [first, *labelled("why ", first_line(section.why), width, 4, roles.normal, tone=roles.faint)]
+    return [*rows[:lines], Row(("─" * width, roles.line))]
+
+
+def add_parts(row: Row, parts: Sequence[Piece], width: int, roles: Roles) -> None:
+    """Adds the parts that fit in ``width`` cells, separated by dots."""
+    for text, style in parts:
+        if row.cells + 3 + cell_len(text) <= width:
+            row.add(" · ", roles.faint).add(text, style)
+
+
+def title_of(section: Section) -> str:
+    """A section's source; its label if it does not come from a file."""
+    return place(section.source, section.lines) or first_line(section.label)
+
+
+def left_out_detail(entry: LeftOut, width: int, roles: Roles) -> list[Row]:
+    """All fields of a left-out entry."""
+    rows = [Row((first_line(entry.label), roles.strong)), Row()]
+    facts = [
+        ("reason", first_line(entry.reason)),
+        ("source", place(entry.source, entry.lines)),
+        ("tokens", count(entry.tokens)),
+        ("budget", f"P{entry.priority} {entry.slot}"),
+        ("score", "" if entry.score is None else f"{entry.score:.4f}"),
+        ("hint", _HINTS[entry.limit]),
+    ]
+    for name, words in facts:
+        if words:
+            rows += labelled(name, words, width, _LABEL, roles.normal, tone=roles.faint)
+    return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    difference: Difference
+    before: Compiled
+    after: Compiled
+    tried: bool = False
+    """The later prompt was tried by hand; the earlier one is that of the feed's message."""
+
+    def text(self, index: int) -> str:
+        """The unified diff of one change; all lines of an added or removed section."""
+        change = self.difference.sections[index]
+        if change.diff:
+            return "\n".join(change.diff)
+        side, compiled = (change.after, self.after) if change.after.place else (change.before, self.before)
+        sign = {"came": "+", "went": "-"}.get(change.kind, " ")
+        return "\n".join(f"{sign}{line}" for line in compiled.sections[side.place - 1].text.split("\n"))
+
+    def lines(self, index: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The diff as ``diff_lines`` returns it."""
+        return diff_lines(self.text(index).split("\n"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonRequest:
+    """A prompt to compare with an earlier one."""
+
+    compiled: Compiled
+    key: str
+    """The feed key of the message."""
+    tried: bool = False
+    """It was tried by hand: compare with this message's prompt instead of the previous one."""
+
+
+def compare_with_earlier(engine: Engine, request: ComparisonRequest) -> Comparison | None:
+    """Compares a prompt with an earlier one; ``None`` if there is none."""
+    before = engine.compile_of(request.key) if request.tried else engine.compile_before(request.key)
+    return compare(before, request.compiled, tried=request.tried) if before is not None else None
+
+
+def compare(before: Compiled, after: Compiled, *, tried: bool = False) -> Comparison:
+    """Compares two prompts; slow enough to run on a background thread."""
+    return Comparison(difference_of(before, after), before, after, tried)
+
+
+def difference_items(comparison: Comparison, query: str = "") -> list[ListItem]:
+    """The changed sections, by layer."""
+    items: list[ListItem] = []
+    layer = 0
+    for index, change in enumerate(comparison.difference.sections):
+        row = _row(change, index, comparison.after.budget)
+        if not matches(row, query):
+            continue
+        if change.layer != layer:
+            layer = change.layer
+            items.append(HeadItem(LAYERS.get(layer, ""), layer))
+        items.append(row)
+    return items
+
+
+def _row(change: SectionChange, index: int, budget: int) -> SectionItem:
+    side = change.after if change.after.place else change.before
+    place = place_of(side.source, side.lines) or first_line(change.label)
+    share = side.tokens / budget if budget else 0.0
+    why = first_line((change.before if change.kind == "came" else change.after).why)
+    kind, sign = kind_of(change.label), SIGNS[change.kind]
+    return SectionItem(index, change.priority, kind, place, side.tokens, share, side.score, why, sign)
+
+
+def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tuple[Piece, ...]:
+    """``+3 added  -2 removed  ~4 changed · stable prefix …``, as long as fits in ``width`` cells."""
+    since = "against the feed's message  " if comparison.tried else "since the previous message  "
+    counts = [
+        (sign, _NAMES[kind], sum(change.kind == kind for change in comparison.difference.sections))
+        for kind, sign in SIGNS.items()
+    ]
+    prefix = comparison.difference.prefix
+    tone = roles.active if prefix.equal else roles.error
+    for lead, worded, short in ((since, True, False), ("", True, False), ("", True, True), ("", False, True)):
+        pieces: list[Piece] = [(lead, roles.muted)] if lead else []
+        for sign, word, number in counts:
+            if number or word != "moved":
+                words = f"{sign}{count(number)} {word}  " if worded else f"{sign}{count(number)} "
+                pieces.append((words, sign_style(sign, roles) if number else roles.faint))
+        pieces += [("· ", roles.faint), (prefix_words(prefix, short=short), tone)]
+        if sum(len(text) for text, _style in pieces) <= width:
+            break
+    return tuple(pieces)
+
+
+def prefix_words(prefix: PrefixChange, *, short: bool = False) -> str:
+    """Whether the stable prefix is unchanged, or where it first differs."""
+    name = "prefix" if short else "stable prefix"
+    if prefix.equal:
+        return f"{name} unchanged, byte for byte"
+    if short:
+        return f"! prefix broken: byte {count(prefix.byte)}, layer {prefix.layer}, {first_line(prefix.label)}"
+    layer = f"layer {prefix.layer} {LAYERS.get(prefix.layer, '')}"
+    position = f"{layer}, {first_line(prefix.label)}" if prefix.layer else "its end"
+    return f"! {name} broken: {position}, byte {count(prefix.byte)}"
+
+
+def change_head(change: SectionChange, width: int, roles: Roles) -> list[Row]:
+    """The lines above a diff: sizes before and after, and the reasons on both sides."""
+    sign = SIGNS[change.kind]
+    first = Row((f"{sign} {_NAMES[change.kind]}", sign_style(sign, roles)))
+    sizes = " ▸ ".join(count(side.tokens) for side in (change.before, change.after) if side.place)
+    first.add(f" · {sizes} tok", roles.strong)
+    parts = [(f"P{change.priority} {change.slot}", roles.slot(change.priority))]
+    parts.append((f"layer {change.layer} {LAYERS.get(change.layer, '')}", roles.muted))
+    add_parts(first, parts, width, roles)
+    rows = [first]
+    before, after = first_line(change.before.why), first_line(change.after.why)
+    reasons = [("why", after, True)] if before == after else [("before", before, False), ("now", after, True)]
+    for word, why, strong in reasons:
+        indent = 4 if len(reasons) == 1 else 7
+        style = roles.normal if strong else roles.muted
+        rows += labelled(word, why, width, indent, style, tone=roles.faint)
+    return [*rows, Row(("─" * width, roles.line))]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    shown: Shown = field(default_factory=Shown)
+    compiled: Compiled | None = None
+    pending: bool = False
+    """A new prompt is being compiled."""
+    without: str = ""
+    """Why the prompt has no message; empty if it has one."""
+    comparison: Comparison | None = None
+
+
+class SummaryBar(Bar):
+    """The summary, as tall as the screen allows."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view = Summary()
+
+    def show(self, view: Summary) -> None:
+        if view != self.view:
+            self.view = view
+            self.refresh()
+
+    def rows(self, width: int) -> list[Row]:
+        return summary_rows(self.view, width, self.size.height, self.roles)
+
+
+def summary_rows(view: Summary, width: int, height: int, roles: Roles) -> list[Row]:
+    """One to three lines; the message is dropped first, then the topics."""
+    rows = [figures(view, width, roles)]
+    if view.comparison is not None:
+        rows.append(Row(*difference_summary(view.comparison, width - 2, roles)).cut(width - 1))
+    elif height > 1:
+        rows.append(_topics(view, width, roles))
+    if height > 2:
+        rows.insert(0, message(view, width, roles))
+    return [Row().gap().extend(row) for row in rows[-height:]]
+
+
+def message(view: Summary, width: int, roles: Roles) -> Row:
+    """The message: ``“Can you review …”  user · 18:47``."""
+    shown = view.shown
+    if view.without:
+        return Row((view.without, roles.muted)).cut(width - 1)
+    entry = shown.entry
+    who = "tried" if shown.trying else f"{entry.kind} · {clock(entry.at)}" if entry is not None else ""
+    if entry is not None and entry.kind in ("agent", "tool"):
+        who += " · the prompt it answered"
+    state = Row(("compiling …", roles.gate)) if view.pending and view.compiled is not None else Row()
+    text = clip(f"“{first_line(shown.text)}”", width - len(who) - state.cells - 6)
+    return Row((text, roles.strong)).gap(2).add(who, roles.muted).right(state, width - 1)
+
+
+def figures(view: Summary, width: int, roles: Roles) -> Row:
+    """Token use: ``7,926 of 8,192 tok · 97 % · …``, as much as fits, most important first."""
+    compiled = view.compiled
+    if compiled is None:
+        return Row(("compiling …" if view.pending else "no prompt", roles.muted))
+    percent = round(100 * compiled.tokens / compiled.budget) if compiled.budget else 0
+    row = Row((count(compiled.tokens), roles.strong), (f" of {count(compiled.budget)} tok", roles.muted))
+    row.add(f" · {percent} %", roles.normal)
+    for parts in (_parts(compiled, roles, short=False), _parts(compiled, roles, short=True)):
+        if row.cells + sum(3 + part.cells for part in parts) < width - 1:
+            break
+    for part in parts:
+        if row.cells + 3 + part.cells < width - 1:
+            row.add(" · ", roles.faint).extend(part)
+    return row
+
+
+def _parts(compiled: Compiled, roles: Roles, *, short: bool) -> list[Row]:
+    """The parts after the percentage; in the short form the most important comes first."""
+    reply = Row((f"{count(compiled.reply_reserve)} {'reply' if short else 'for the reply'}", roles.muted))
+    number = len(compiled.left_out)
+    left = Row((f"{count(number)} left out", roles.gate) if number else ("nothing left out", roles.muted))
+    parts = [left] if short else [reply, left]
+    if compiled.dropped_turns:
+        turns = count(compiled.dropped_turns) if short else plural(compiled.dropped_turns, "turn")
+        dropped = Row((f"{turns} dropped", roles.muted))
+        if compiled.unflushed_turns:
+            dropped.add(f", {count(compiled.unflushed_turns)} unflushed", roles.gate)
+        parts.append(dropped)
+    if compiled.problems:
+        parts.append(Row((f"! {plural(len(compiled.problems), 'problem')}", roles.error)))
+    return [*parts, reply] if short else parts
+
+
+def _topics(view: Summary, width: int, roles: Roles) -> Row:
+    compiled = view.compiled
+    if compiled is None:
+        return Row()
+    names = ", ".join(map(first_line, compiled.active_topics))
+    row = Row(("topics ", roles.muted))
+    return row.add(
+        clip(names or "none active", width - row.cells - 2), roles.normal if names else roles.muted
+    )

@@ -1,0 +1,177 @@
+"""The playbooks as a list, and the past messages of the selected one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from tui.kit.rows import KeyedRows, Note
+from tui.render.draw import Row, clip, joined_within, labelled, wrap
+from tui.render.figures import count, day_of, score
+from tui.render.roles import Roles
+from tui.render.safe import first_line, visible_lines
+from tui.screens.tune.decisions import label_text
+from tui.screens.tune.topics import rate_text
+
+if TYPE_CHECKING:
+    from engine.playbooks.draft import Draft
+    from engine.playbooks.past import PastRow, Replay
+
+FIRED, NEAR, PROPOSED = "●", "○", "?"
+_NAME = 26
+_FIGURES = (("fired", 6), ("labels", 7), ("P", 5), ("R", 5))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookItem:
+    name: str
+    when: str
+    path: str = ""
+    """Its file; empty for one that an agent proposed."""
+    replay: Replay | None = None
+    """``None`` until the past is played."""
+    draft: Draft | None = None
+    """What an agent proposed."""
+
+
+def draw_playbook(
+    item: PlaybookItem, items: Sequence[PlaybookItem], width: int, roles: Roles, *, chosen: bool
+) -> Row:
+    """A row: name, figures, and when it applies."""
+    name = min(_NAME, max(cell_len(first_line(each.name)) for each in items))
+    row = Row((f"{PROPOSED} " if item.draft is not None else "  ", roles.gate))
+    row.fit(first_line(item.name), name, roles.strong if chosen else roles.normal)
+    found = item.replay
+    if item.draft is not None:
+        row.gap(2).add("proposed by an agent", roles.gate)
+    elif found is not None:
+        few = found.labelled < 5
+        texts = (
+            count(found.fired),
+            count(found.labelled),
+            rate_text(found.precision),
+            rate_text(found.recall),
+        )
+        for place, (text, (_, cells)) in enumerate(zip(texts, _FIGURES, strict=True)):
+            row.fit(text, cells, roles.faint if few and place > 1 else roles.normal, "right")
+    return row.gap(2).add(first_line(item.when), roles.muted).cut(width)
+
+
+def draw_past(row: PastRow, width: int, roles: Roles, *, chosen: bool) -> Row:
+    """A row: whether it fires, score, day, message, label."""
+    line = Row((f"{FIRED if row.fired else NEAR} ", roles.active if row.fired else roles.dropped))
+    line.add(f"{score(row.score):>4} ", roles.tier2).add(f"{day_of(row.day)} ", roles.muted)
+    text, style = label_text(row.useful, roles)
+    room = width - line.cells - 8
+    line.add(clip(first_line(" ".join(row.message.split())), room), roles.strong if chosen else roles.normal)
+    return line.to(width - 7).fit("? y n" if chosen and row.useful is None else text, 7, style)
+
+
+def draw_message(row: PastRow, topic: str, width: int, roles: Roles) -> list[Row]:
+    """A past message in full."""
+    rows = [Row((topic, roles.strong), ("  ", roles.normal), (row.day, roles.muted)), Row()]
+    for line in visible_lines(row.message):
+        rows.extend(wrap([(line, roles.normal)], width))
+    text, style = label_text(row.useful, roles)
+    fires_at = "no score" if row.fires_at is None else score(row.fires_at)
+    facts = (
+        ("fires", "yes" if row.fired else "no", roles.active if row.fired else roles.dropped),
+        ("triggers", ", ".join(f"“{first_line(hit)}”" for hit in row.hits) or "none", roles.tier1),
+        ("score", f"{score(row.score)}, fires from {fires_at}", roles.tier2),
+        ("label", "none" if row.useful is None else text, style),
+        ("place", f"{row.path}:{row.line}", roles.muted),
+        ("id", row.id, roles.muted),
+    )
+    rows.append(Row())
+    for name, words, tone in facts:
+        rows += labelled(name, words, width, 10, tone, tone=roles.faint)
+    return rows
+
+
+def draw_draft(draft: Draft, width: int, roles: Roles) -> list[Row]:
+    """A proposed playbook in full."""
+    rows = [Row((first_line(draft.title), roles.strong)), Row()]
+    rows += labelled("when", draft.when, width, 10, roles.normal, tone=roles.faint)
+    for example in draft.examples:
+        rows += labelled("as in", first_line(example), width, 10, roles.muted, tone=roles.faint)
+    rows.append(Row())
+    for line in visible_lines(draft.instructions):
+        rows.extend(wrap([(line, roles.normal)], width))
+    return rows
+
+
+class PlaybooksPanel(KeyedRows[PlaybookItem]):
+    """One playbook per row; those that agents proposed come first."""
+
+    name_of = "playbooks"
+    number = "1"
+    words = "playbooks"
+    always_lit = True
+    aligned = True
+    signs = ((PROPOSED, "proposed by an agent: w writes it, x turns it down"),)
+
+    def key(self, item: PlaybookItem) -> str:
+        return f"{item.name} {item.draft is not None}"
+
+    def row(self, item: PlaybookItem, width: int, chosen: bool) -> Row:
+        return draw_playbook(item, self.items, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        heads = [count(self.row_count)]
+        if any(item.replay for item in self.items):
+            heads.append("fired · labels · precision · recall")
+        beside = joined_within(heads, self.size.width - 16)
+        self.set_frame(beside if self.items else "", self.below)
+
+    def selected_text(self) -> str:
+        item = self.selected
+        return f"{item.name} {item.when}" if item is not None else ""
+
+
+class PastPanel(KeyedRows["PastRow"]):
+    """Those on which the playbook would have fired, or nearly, the most doubtful first."""
+
+    name_of = "past"
+    number = "2"
+    words = "past messages"
+    always_lit = True
+    signs = (
+        (FIRED, "the playbook would have fired"),
+        (NEAR, "it nearly would have, or you labelled it"),
+        ("?", "unlabelled"),
+    )
+    replay: Replay | None = None
+    _of = ""
+
+    def show_replay(self, name: str, found: Replay | None, note: Note, about: object) -> None:
+        other, self._of, self.replay = name != self._of, name, found
+        self.show_items(found.rows if found is not None else (), note, (name, about), from_top=other)
+        self.summarise()
+
+    def key(self, item: PastRow) -> str:
+        return item.id
+
+    def row(self, item: PastRow, width: int, chosen: bool) -> Row:
+        return draw_past(item, width, self.roles, chosen=chosen)
+
+    def summarise(self) -> None:
+        found = self.replay
+        if found is None:
+            self.set_frame(self._of)
+            return
+        older = f" of {count(found.messages + found.left_out)}" if found.left_out else ""
+        beside = f"{self._of}: fires on {count(found.fired)} of the newest {count(found.messages)}{older}"
+        parts = (
+            [f"precision {rate_text(found.precision)}, recall {rate_text(found.recall)}"]
+            if found.labelled
+            else []
+        )
+        parts += ["y right", "n wrong", "u undo", "o open"] if found.rows else []
+        self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
+
+    def selected_text(self) -> str:
+        item = self.selected
+        return f"{item.day} {item.id} {item.score:.2f} {item.message}" if item is not None else ""
