@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from engine.commits.commits import Commits
-from engine.commits.report import CommitReport
+from engine.commits.gathering import CommitReport
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.settings.git import GitSettings
 from engine.store.paths import shown

@@ -36,8 +36,7 @@ class Discussions:
     def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
         """Sends messages to a model; provider and model default to the settings."""
         from engine.context import tokens  # noqa: PLC0415 — as below
-        from engine.discussions.money import Bills  # noqa: PLC0415 — as below
-        from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
+        from engine.discussions.sending import Bills, Sending  # noqa: PLC0415 — most commands ask no model
 
         settings = self._engine.config.chat
         if provider is not None and provider != settings.provider:

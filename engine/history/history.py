@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.views import LEDGER_PATH
 from engine.errors import RepositoryError
-from engine.history import branches, diffs, explorations, log, snapshots
+from engine.history import diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
@@ -21,8 +21,7 @@ from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 
 if TYPE_CHECKING:
-    from engine.history.branches import Branch
-    from engine.history.explorations import Exploration
+    from engine.history.explorations import Branch, Exploration
     from engine.history.model import Blame, Entry, Learned
     from engine.history.snapshots import Snapshot, SnapshotKind
     from engine.history.teachers import Teachers
@@ -234,9 +233,9 @@ class History:
         with self.files.lock():
             return snapshots.tag_weekly(self.repository.git, self.head(), day, self.zone())
 
-    def branches(self) -> tuple[Branch, ...]:
+    def explorations(self) -> tuple[Branch, ...]:
         """The branches ``explore/*`` and ``extract/*``, most recently used first."""
-        return branches.branches(self.repository.git, self.head(), self.clock())
+        return explorations.branches(self.repository.git, self.head(), self.clock())
 
     def explore(self, name: str, revision: str = "", only: Sequence[str] = ()) -> Exploration:
         """Creates or finds an exploration branch with its own work tree outside the workspace; see
@@ -271,7 +270,7 @@ class History:
         """Removes and returns the branches that are due; their revisions allow restoring them."""
         with self.files.lock():
             due = tuple(each for each in self.branches() if each.due)
-            branches.prune(self.repository.git, due)
+            explorations.prune(self.repository.git, due)
         return due
 
     # Undo.

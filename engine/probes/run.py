@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetError
-from engine.probes import evidence, places
-from engine.probes.evidence import Coverage
+from engine.probes import places
 from engine.probes.model import Evidence, Expectation, Probe, Result, span_of
+from engine.probes.places import Coverage
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, LeftOut, Section
@@ -79,7 +79,7 @@ def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
         question=probe.question,
         tokens=compiled.tokens if compiled is not None else 0,
         budget=compiled.budget if compiled is not None else 0,
-        evidence=tuple(_evidence(engine.files, each, compiled, refused, found) for each in probe.expect),
+        places=tuple(_evidence(engine.files, each, compiled, refused, found) for each in probe.expect),
     )
 
 
@@ -115,19 +115,19 @@ def _evidence(
 
 def _coverage(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Coverage:
     if compiled is None:
-        return evidence.NOTHING
+        return places.NOTHING
     if expectation.text:
-        return evidence.of_text(expectation.text, compiled.sections)
+        return places.of_text(expectation.text, compiled.sections)
     if expectation.span is None:
-        return evidence.of_file(expectation.path, compiled.sections)
+        return places.of_file(expectation.path, compiled.sections)
     expected = places.expected_lines(expectation, lines or ())
-    return evidence.of_lines(expectation.path, expected, compiled.sections)
+    return places.of_lines(expectation.path, expected, compiled.sections)
 
 
 def _matches(result: SearchResult, expectation: Expectation) -> bool:
     """True if a search result is from the file, overlaps the lines, or contains the text."""
     if expectation.text:
-        return evidence.contains(result.text, evidence.normal(expectation.text))
+        return places.contains(result.text, places.normal(expectation.text))
     return result.path == expectation.path and _overlap(
         (result.start_line, result.end_line), expectation.span
     )
@@ -155,13 +155,13 @@ def _is_of(files: Files, left: LeftOut, expectation: Expectation) -> bool:
     lines = places.lines_of(files, left.source)
     span = span_of(left.lines)
     own = (lines or [])[span[0] - 1 : span[1]] if span is not None else lines or []
-    return evidence.contains("\n".join(own), evidence.normal(expectation.text))
+    return places.contains("\n".join(own), places.normal(expectation.text))
 
 
 def _too_little(held: Coverage) -> str:
     if held.section is None:
         return ""
-    return f"only {held.share:.0%} of its wording is in the prompt; {evidence.ENOUGH:.0%} is needed"
+    return f"only {held.share:.0%} of its wording is in the prompt; {places.ENOUGH:.0%} is needed"
 
 
 def _ranked(rank: int | None, compiled: Compiled | None) -> str:

@@ -16,7 +16,7 @@ from engine.context.difference import compare as sections_of
 from engine.context.stability import Break, Prefix, compare, encoded, first_difference
 from engine.errors import AutopoiesisError
 from engine.stability.misses import Misses
-from engine.stability.places import located
+from engine.stability.record import located
 
 if TYPE_CHECKING:
     from engine.stability.log import PrefixLog

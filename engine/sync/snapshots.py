@@ -20,7 +20,7 @@ from engine.sync.transport import Clock, commits_of, push_references
 if TYPE_CHECKING:
     from engine.store.git import Git
     from engine.store.repository import Repository
-    from engine.sync.address import Remote
+    from engine.sync.transport import Remote
 
 _DATED = (f"{SNAPSHOTS}daily/", f"{SNAPSHOTS}weekly/")
 

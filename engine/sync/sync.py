@@ -7,30 +7,35 @@ rewound remote branch can be distinguished from one that is merely behind.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.errors import RepositoryError
-from engine.redaction.commits import CommitCheck
+from engine.errors import AutopoiesisError, RepositoryError
+from engine.redaction.commits import CommitCheck, secrets_of
 from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
 from engine.store.paths import shown
-from engine.sync import address, outgoing, plan, snapshots, state, transport
+from engine.store.revisions import TreeEntry, contents
+from engine.store.typed import typed
+from engine.sync import plan, snapshots, transport
 from engine.sync.arrival import BranchMoved, apply_commit, resume
 from engine.sync.contents import ContentMerger
-from engine.sync.model import Report, Side, Status, Uncommitted
+from engine.sync.model import Conflict, Report, Side, Status, Uncommitted
 
 if TYPE_CHECKING:
     from engine.settings.trust import EffectiveSettings
     from engine.store.files import Files
+    from engine.store.git import Git
     from engine.store.repository import Repository
-    from engine.sync.address import Remote
     from engine.sync.plan import Plan
+    from engine.sync.transport import Remote
 
 _ATTEMPTS = 5
 _SECONDS = "seconds"
@@ -146,7 +151,7 @@ class Sync:
         if fetch:
             fetched = transport.fetch(self.repository, remote, transport.Clock(self.total_s))
             self._note_seen(remote, fetched.newest)
-        known = state.read(self.files, remote.seen)
+        known = _state_of(self.files, remote.seen)
         found = Status(remote.name, remote.shown, remote.branch, synced=known.synced, checked=known.checked)
         repository_state = self.repository.state(count=False)
         ours, theirs = self.repository.revision(), transport.resolved(self.repository, remote.seen)
@@ -164,7 +169,7 @@ class Sync:
         settings = self.settings().config.git
         if not settings.remote:
             raise self._without_remote()
-        return address.remote_of(self.repository, name or settings.remote)
+        return transport.remote_of(self.repository, name or settings.remote)
 
     def _without_remote(self) -> RepositoryError:
         """Why there is no remote, even if the command line names one."""
@@ -210,7 +215,7 @@ class Sync:
         if theirs and theirs != before:
             self._refer(remote, theirs)
         now = self.clock().isoformat(timespec=_SECONDS)
-        state.change(self.files, remote.seen, lambda known: replace(known, checked=now))
+        _change(self.files, remote.seen, lambda known: replace(known, checked=now))
 
     def _was_rewound(self, remote: Remote, before: str, theirs: str | None) -> RepositoryError:
         if theirs is None:
@@ -279,7 +284,7 @@ class Sync:
         )
 
     def _merge(self, remote: Remote, base: str, ours: str, theirs: str) -> Plan:
-        known = state.read(self.files, remote.seen).decided
+        known = _state_of(self.files, remote.seen).decided
         decisions = {path: ((each.ours, each.theirs), each.take) for path, each in known.items()}
         with transport.isolated(self.repository) as (git, _):
             return plan.merge(self.repository, ContentMerger(git), base, ours, theirs, decisions)
@@ -290,13 +295,11 @@ class Sync:
         sent = self._count(ours, theirs)
         if sent:
             check = CommitCheck(self.files.read)
-            outgoing.refuse_secrets(self.repository.git, check, theirs, ours, remote.name)
+            refuse_secrets(self.repository.git, check, theirs, ours, remote.name)
             transport.push(self.repository, remote, ours, clock)
             self._refer(remote, ours)
         now = self.clock().isoformat(timespec=_SECONDS)
-        state.change(
-            self.files, remote.seen, lambda known: replace(known, synced=now, checked=now, decided={})
-        )
+        _change(self.files, remote.seen, lambda known: replace(known, synced=now, checked=now, decided={}))
         is_done = sent or report.outcome == "done" or report.committed
         return replace(report, outcome="done" if is_done else "equal", sent=sent)
 
@@ -340,4 +343,143 @@ class Sync:
                 raise RepositoryError(
                     "not in conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
-            state.change(self.files, remote.seen, partial(state.decided, conflict=pending[path], take=side))
+            _change(self.files, remote.seen, partial(_decided, conflict=pending[path], take=side))
+
+
+_MAX_LISTED = 5
+
+
+def refuse_secrets(git: Git, check: CommitCheck, theirs: str | None, ours: str, name: str) -> None:
+    """Checks every file version and commit message that only our side has.
+
+    Manual commits bypass our own check, and a secret that was removed later is still in the history.
+
+    Args:
+        check: Knows what is allowed here.
+        theirs: The newest commit of the remote.
+        name: The remote's name.
+
+    Raises:
+        RepositoryError: Something looks like a secret; gives its location, not its text.
+    """
+    beyond = [ours, *([f"^{theirs}"] if theirs else [])]
+    found = [f"{path} ({why})" for path, why in _secrets(git, check, theirs, beyond)]
+    if not found:
+        return
+    more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+    raise RepositoryError(
+        f"nothing was sent: {'; '.join(found[:_MAX_LISTED])}{more}",
+        where=f"remote {name}",
+        hint="remove it from the history (git rebase); if it is no secret: autopoiesis secrets allow FILE",
+    )
+
+
+def _secrets(git: Git, check: CommitCheck, theirs: str | None, beyond: list[str]) -> list[tuple[str, str]]:
+    paths: dict[str, str] = {}
+    for line in git.run("rev-list", "--objects", *beyond).output.split(b"\n"):
+        name, _, path = line.partition(b" ")
+        if path:
+            paths.setdefault(name.decode("ascii"), os.fsdecode(path))
+    stdin = "".join(f"{name}\n" for name in paths).encode()
+    output = git.run("cat-file", "--batch-check", stdin=stdin).text.split("\n") if paths else []
+    files = [
+        TreeEntry(paths[name], "file", name, int(size))
+        for name, kind, size in (line.split(" ") for line in output if line.count(" ") == 2)
+        if kind == "blob"
+    ]
+    found: list[tuple[str, str]] = []
+    for entry, data in contents(git, files):
+
+        def before(path: str = entry.path) -> bytes | None:
+            if theirs is None:
+                return None
+            answer = git.run("cat-file", "blob", f"{theirs}:{path}", accept=(0, 128))
+            return None if answer.code else answer.output
+
+        found += [
+            (
+                shown(entry.path),
+                f"{_commit_with(git, beyond, entry.name)}{f', line {line}' if line else ''}: {what}",
+            )
+            for line, what in check.refusals(entry.path, data, before)
+        ]
+    for line in git.run("log", "-z", "--format=%H %B", *beyond).output.split(b"\0"):
+        name, _, message = line.partition(b" ")
+        found += [
+            (
+                f"the message of {name[:8].decode()}",
+                f"line {secret.line} contains what looks like a {secret.kind}",
+            )
+            for secret in secrets_of(message)
+        ]
+    return found
+
+
+def _commit_with(git: Git, beyond: list[str], blob: str) -> str:
+    """The first commit that contains a version of a file."""
+    output = git.run("log", "--reverse", "--format=%h", f"--find-object={blob}", *beyond).text
+    return output.partition("\n")[0]
+
+
+PATH = "scratch/sync.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The side to take in a conflict, valid for the two versions shown."""
+
+    ours: str
+    theirs: str
+    take: Side
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of one remote branch.
+
+    It is kept in ``scratch/``: if lost, dates are unknown and decisions have to be made again.
+    """
+
+    synced: str = ""  # last time both were equal, ISO 8601, UTC
+    checked: str = ""  # last contact with the remote
+    decided: Mapping[str, Decision] = field(default_factory=dict)  # by path
+
+
+def _state_of(files: Files, reference: str) -> State:
+    """The state of a branch, by ``Remote.seen``; empty if the file cannot be read."""
+    return _states(files).get(reference, State())
+
+
+def _change(files: Files, reference: str, make: Callable[[State], State]) -> None:
+    """Updates the state of a branch.
+
+    Raises:
+        WriteFailed, ReadOnly: It was not written.
+    """
+    with files.lock():
+        states = _states(files)
+        states[reference] = make(states.get(reference, State()))
+        tree = {name: asdict(state) for name, state in states.items()}
+        files.replace(PATH, json.dumps({"branches": tree}, indent=1).encode() + b"\n")
+
+
+def _decided(state: State, conflict: Conflict, take: Side) -> State:
+    """The state with a decision about a conflict added."""
+    decision = Decision(*conflict.names, take)
+    return replace(state, decided={**state.decided, conflict.path: decision})
+
+
+def _states(files: Files) -> dict[str, State]:
+    try:
+        tree = json.loads(files.read(PATH))
+        return {name: typed(State, each) for name, each in tree["branches"].items()}
+    except (
+        FileNotFoundError,
+        AutopoiesisError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ):
+        return {}

@@ -12,8 +12,7 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatReply, Usage
-from engine.providers.claude_code import ClaudeCode
-from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.claude_code import WITHIN_VARIABLE, ClaudeCode
 from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES
 from tests.providers.chat_service import REQUEST, Listener, ask
 from tests.providers.claude_command import (

@@ -13,8 +13,8 @@ from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
 from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:
+    from engine.costs.costs import BudgetStatus
     from engine.costs.estimates import Estimates
-    from engine.costs.guard import BudgetStatus
     from engine.costs.model import Sums, Totals
     from engine.engine import Engine
     from engine.settings.model import Config
@@ -56,7 +56,7 @@ def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_js
             _print_estimates(found)
     else:
         sums = engine.costs.log.sums(by, None if since is None else since.date())
-        status = engine.costs.guard.status()
+        status = engine.costs.costs.status()
         if as_json:
             emit_json(_tree(sums, status, engine.costs.prices.as_of))
         else:

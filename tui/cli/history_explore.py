@@ -12,8 +12,7 @@ from tui.cli.history_actions import print_branches
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.history.branches import Branch
-    from engine.history.explorations import Exploration
+    from engine.history.explorations import Branch, Exploration
 
 
 @verb(
@@ -83,7 +82,7 @@ def history_explore(
 
 
 def _list(engine: Engine, as_json: bool) -> int:
-    found = [each for each in engine.history.branches() if each.name.startswith("explore/")]
+    found = [each for each in engine.history.explorations() if each.name.startswith("explore/")]
     if as_json:
         emit_json({"branches": found})
     elif found:

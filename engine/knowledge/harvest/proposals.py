@@ -16,6 +16,10 @@ a plan of the agent that the person approved          a decision (not of a harve
 How the person wants the agent to work is in the rules (``engine.rules.sentences``) and not proposed again.
 Nothing is written without a review, so the list must be worth reading: few items per conversation, in full
 sentences that can be understood on their own.
+
+Patterns for single sentences in which agents report their work.
+
+All are conservative: a miss is still in the conversation, a false positive costs a review.
 """
 
 from __future__ import annotations
@@ -24,7 +28,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from engine.knowledge.harvest import wording
 from engine.knowledge.harvest.commands import commands_of
 from engine.knowledge.harvest.markers import LESSONS, labelled
 from engine.knowledge.harvest.reply import distinct, item_of
@@ -33,6 +36,7 @@ from engine.knowledge.proposed import WHY, Reason
 from engine.knowledge.signs import COMMON, stem
 from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
+from engine.startup.lazy import expression
 from engine.store.prose import shortened
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import PLAN, Turn
@@ -126,14 +130,14 @@ def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
     if not spoken or spoken[-1].role != "agent" or spoken[-1].kind:
         return
     sentences = [_bare(each) for each in _prose(spoken[-1].text)]
-    if any(each.endswith("?") and not wording.OFFER.search(each) for each in sentences[-2:]):
+    if any(each.endswith("?") and not OFFER.search(each) for each in sentences[-2:]):
         return
     for each in sentences:
-        if (cause := wording.CAUSE.match(each)) and _is_informative(cause[1]):
+        if (cause := CAUSE.match(each)) and _is_informative(cause[1]):
             yield from _item("facts", "summary", f"The cause was: {cause[1]}", "agent")
             break
-    done = [wording.LABEL.sub("", each) for each in sentences]
-    found = [each for each in done if wording.DONE.match(each) and _is_informative(each)]
+    done = [LABEL.sub("", each) for each in sentences]
+    found = [each for each in done if DONE.match(each) and _is_informative(each)]
     if found:
         yield from _item("tasks_done", "summary", _capital(found[0]), "agent")
 
@@ -142,9 +146,9 @@ def _is_informative(sentence: str) -> bool:
     """True if an agent's sentence is complete, specific, and says more than that all is well."""
     if not _stands_alone(sentence) or sentence.endswith(":"):
         return False
-    if wording.PASSED.search(sentence) or wording.VAGUE.search(sentence):
+    if PASSED.search(sentence) or VAGUE.search(sentence):
         return False
-    return wording.PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
+    return PARTICULAR.search(sentence) is not None or len(_WORD.findall(sentence)) >= _PLAIN_WORDS
 
 
 def _item(category: Category, reason: Reason, text: str, voice: Voice) -> Iterator[Item]:
@@ -203,3 +207,53 @@ _SENTENCE = re.compile(r"(?<=[.!?;])[\"')”’]*\s+")
 _BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(.*\S)", re.MULTILINE)
 _NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
+
+
+BEGINNING = expression(
+    r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
+    r"|please|pls|btw"
+    r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
+    re.IGNORECASE,
+)
+"""Filler words at the start of a sentence."""
+
+OFFER = expression(
+    r"\b(?:would you like|want me to|shall i|should i|let me know|do you want|anything else)\b", re.IGNORECASE
+)
+"""A polite closing question of an agent."""
+
+CAUSE = expression(
+    r"^(?:the )?(?:\*\*)?(?:root cause|cause|problem|the bug|issue)(?:\*\*)?\s*(?:was"
+    r"|is)?\s*:(?:\*\*)?\s*(.+)",
+    re.IGNORECASE,
+)
+"""The cause named by an agent."""
+
+_VERBS = (
+    "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
+    "|converted|simplified|modified|migrated"
+)
+DONE = expression(
+    rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
+    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
+    r"|prevents|lets"
+    r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)",
+    re.IGNORECASE,
+)
+"""What an agent says it has done, or what is now the case."""
+
+PASSED = expression(
+    r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b", re.I
+)
+"""A statement that all is well, which is not worth keeping."""
+
+VAGUE = expression(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
+"""A sentence that depends on the previous one."""
+
+LABEL = expression(
+    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
+)
+"""A label before what was done."""
+
+PARTICULAR = expression(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
+"""Something specific: code, a path, an identifier, a number."""

@@ -38,10 +38,10 @@ from engine.store.zone import local_day
 from engine.transcripts.days import day_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.edit import KnownItem
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
+    from engine.knowledge.item import KnownItem
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings

@@ -16,16 +16,20 @@ from engine.knowledge.inventory import hidden, take_inventory
 from engine.knowledge.links import Links
 from engine.lifecycle.proposals import Outcome, Proposal, apply, shown
 from engine.lifecycle.retention.eviction import (
+    ARCHIVE,
     MIN_SCORE,
     Scored,
+    archived,
     evictable,
+    journal_day,
     last_changes,
+    restored,
     scored,
     unlinked,
+    why_kept,
 )
 from engine.lifecycle.retention.memory import MemoryPlan, plan_memory
 from engine.lifecycle.retention.moving import Move, moved
-from engine.lifecycle.retention.places import ARCHIVE, archived, journal_day, restored, why_kept
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:

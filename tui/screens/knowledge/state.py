@@ -9,8 +9,7 @@ from tui.screens.knowledge.pieces import NotesPiece, Piece
 from tui.screens.knowledge.reading import EntryLinks, EntryText, Followed
 
 if TYPE_CHECKING:
-    from engine.knowledge.notes import Rebinding
-    from engine.knowledge.whereabouts import Candidate
+    from engine.knowledge.notes import Candidate, Rebinding
 
 
 class KnowledgeState:
