@@ -4,9 +4,8 @@ Nothing here contacts a provider: a state is what the last replies reported. Inv
 it no longer counts, and that the next call uses a new name where providers name caches. The provider may
 still read its own copy of the same bytes until that expires.
 
-Named caches at a service, by content: discussions with the same prefix share one.
-
-Named caches are billed for as long as they exist. One is created when a prefix is sent a second time within
+Named caches at a service belong to a content: discussions with the same prefix share one. They are billed
+for as long as they exist. One is created when a prefix is sent a second time within
 the cache's lifetime, and by a single process; until then, the others send the prefix.
 """
 
@@ -15,11 +14,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.discussions.state import DiscussionCacheState
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.providers.caches import StoredCache
 from engine.store.paths import valid_session_id
@@ -350,3 +348,38 @@ class SharedCaches:
 
 def _written(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class DiscussionCacheState:
+    """The cache of one discussion's stable prefix, as reported by the provider."""
+
+    discussion_id: str  # the session's
+    provider: str = ""  # whose cache it is
+    model: str = ""  # likewise: models do not share caches
+    cached_at: datetime | None = None  # last written or read, UTC
+    expires_at: datetime | None = None
+    """When it expires unless it is read before; ``None`` if the provider does not report it."""
+    hits: int = 0  # calls that read from it
+    calls: int = 0  # all calls of the discussion
+    tokens_cached: int = 0  # read and written by the last call
+    prefix: str = ""  # sha256 of the last one sent; empty before the first
+    sources: tuple[str, ...] = field(default=())  # the files in the prefix, workspace-relative
+    enabled: bool = True  # whether caching is allowed; set by a person
+    invalidated_at: datetime | None = None  # when it was last invalidated
+    why: str = ""
+    """Why it was invalidated, or why the last call read nothing from it; empty otherwise."""
+    generation: int = 0  # how often a person invalidated it; part of the cache key
+    cached_content: str = ""  # the cache's name, for providers that name caches
+
+    def is_cached(self, now: datetime) -> bool:
+        """True if a call would find it now. Without a reported expiry it may be gone sooner."""
+        if not self.enabled or not self.tokens_cached or self.cached_at is None:
+            return False
+        return self.expires_at is None or now < self.expires_at
+
+    def seconds_left(self, now: datetime) -> float | None:
+        """Seconds until it expires; 0 if expired, ``None`` if the provider does not report it."""
+        if not self.is_cached(now):
+            return 0.0
+        return None if self.expires_at is None else (self.expires_at - now).total_seconds()

@@ -17,7 +17,7 @@ from engine.store.paths import valid_session_id
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
-    from engine.discussions.ending import Ending
+    from engine.discussions.named import Ending
     from engine.discussions.sending import Sending
     from engine.providers.chat import ChatProvider
     from engine.settings.model import ChatProviderName, ChatSettings
@@ -68,7 +68,7 @@ class Discussions:
     @property
     def ending(self) -> Ending:
         """Invalidates, disables and enables caches by hand."""
-        from engine.discussions.ending import Ending  # noqa: PLC0415 — hardly ever needed
+        from engine.discussions.named import Ending  # noqa: PLC0415 — hardly ever needed
         from engine.providers.select import chat_provider_for  # noqa: PLC0415 — as above
 
         def provider(name: str, model: str) -> ChatProvider:
@@ -87,7 +87,7 @@ class Discussions:
         return CacheOverview(
             at=now,
             since=since,
-            providers=by_provider(engine.costs.log.records(since), states, now),
+            providers=by_provider(engine.costs.costs.records(since), states, now),
             discussions=with_titles(states, engine.workspace),
             misses=engine.prefixes.misses(self._ttl_s(service), self.price_of_misses()),
             provider=service.name,

@@ -10,15 +10,15 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.errors import SendFailed
+from engine.errors import AutopoiesisError, SendFailed
 from engine.providers.caches import CacheGone, NamedCaches, StoredCache
 from engine.providers.chat import TTL_SECONDS, ChatRequest, Tool, Ttl
+from engine.providers.loop import LoopThread
 from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
-    from engine.discussions.caches import DiscussionCaches
-    from engine.discussions.state import DiscussionCacheState
+    from engine.discussions.caches import DiscussionCaches, DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatReply
 
 ASIDE_S = 20.0
@@ -241,3 +241,57 @@ def _pieces(
         cuts.pop()
     cuts = cuts[-2:]
     return tuple(prefix[start:end] for start, end in zip([0, *cuts], [*cuts, len(prefix)], strict=True))
+
+
+@dataclass(eq=False)
+class Ending:
+    """Ends caches by hand. ``provider`` creates the provider of a cache from its name and model."""
+
+    caches: DiscussionCaches
+    provider: Callable[[str, str], ChatProvider]
+
+    def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
+        """Invalidates a discussion's cache; the next call starts a new one.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        before = self.caches.get(discussion_id)
+        after = self.caches.invalidate(discussion_id, why, by_hand=True)
+        return self._ended(before, after)
+
+    def disable(self, discussion_id: str) -> DiscussionCacheState:
+        """Disables caching for a discussion.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        before = self.caches.get(discussion_id)
+        return self._ended(before, self.caches.set_enabled(discussion_id, False))
+
+    def enable(self, discussion_id: str) -> DiscussionCacheState:
+        """Enables caching for a discussion again.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        return self.caches.set_enabled(discussion_id, True)
+
+    def _ended(self, before: DiscussionCacheState, after: DiscussionCacheState) -> DiscussionCacheState:
+        if not before.cached_content:
+            return after
+        kept = ""
+        if self.caches.others_hold(after.discussion_id, before.cached_content):
+            return self.caches.forget_name(after.discussion_id, before.cached_content, kept)
+        self.caches.shared.gone(before.cached_content)
+        try:
+            service = self.provider(before.provider, before.model)
+            if isinstance(service, NamedCaches):
+                loop = LoopThread()
+                try:
+                    loop.run(service.delete_cache(before.cached_content, timeout=ASIDE_S))
+                finally:
+                    loop.close(service.aclose)
+        except AutopoiesisError as error:
+            kept = f"{after.why}; the service's copy stays until it expires: {error}"
+        return self.caches.forget_name(after.discussion_id, before.cached_content, kept)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.context.tools import ToolDefinition
     from engine.costs.costs import Costs
-    from engine.discussions.state import DiscussionCacheState
+    from engine.discussions.caches import DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatRequest, ModelService, ToolUse, Ttl
 
 CHANNEL = "send"

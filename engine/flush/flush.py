@@ -5,8 +5,6 @@ any lock; check the reply; under the workspace's lock, check that the turns have
 journal; write the lines and queue held notes for review, as a harvest does; commit; record the flush; delete
 the journal.
 
-The prompt for notes on turns that are about to leave the window, and the parser of the reply (spec 6.4).
-
 The reply is untrusted twice over: a model wrote it, about turns that may contain text from outside. It is
 accepted as a whole or not at all: one item that is not a plain line or has an unknown target makes it
 invalid.
@@ -34,7 +32,7 @@ from engine.flush.log import FlushPlan, Part, digest, plan
 from engine.knowledge.apply import is_there, write_all
 from engine.knowledge.harvest.prompt import framed, without_secrets
 from engine.knowledge.harvest.prompt import prompt_of as question_of
-from engine.knowledge.harvest.source_line import find_source_line
+from engine.knowledge.harvest.settle import find_source_line
 from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, item_id
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of

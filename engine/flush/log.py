@@ -1,8 +1,5 @@
-"""The append-only log of flushes (spec 6.4): ``logs/flushes-YYYY-MM.jsonl``, one line per flush.
-
-A turn that is not in the log has not been flushed.
-
-Finds turns that are about to leave the sliding window, so that notes are taken of them first (spec 6.4).
+"""Which turns to flush (spec 6.4): those about to leave the sliding window, so that notes are taken of them
+first, that are not yet in the append-only log, ``logs/flushes-YYYY-MM.jsonl``, one line per flush.
 
 Turns are numbered from 1 within their conversation. A turn is identified by its number and a digest of its
 content: if it has grown or was rewritten since it was flushed, it counts as another turn.

@@ -21,10 +21,10 @@ from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 
 if TYPE_CHECKING:
+    from engine.history.blame import Teachers
     from engine.history.explorations import Branch, Exploration
     from engine.history.model import Blame, Entry, Learned
     from engine.history.snapshots import Snapshot, SnapshotKind
-    from engine.history.teachers import Teachers
     from engine.history.undo import Undoing
     from engine.knowledge.knowledge import Knowledge
     from engine.store.files import Files
@@ -140,7 +140,7 @@ class History:
 
     @property
     def _teachers(self) -> Teachers:
-        from engine.history.teachers import Teachers  # noqa: PLC0415 — loaded on demand
+        from engine.history.blame import Teachers  # noqa: PLC0415 — loaded on demand
 
         return Teachers(self.files, self.knowledge)
 

@@ -4,11 +4,10 @@ A journal records the commit before the first file is written. An interrupted un
 command, when the workbench opens, before changes are committed, and by the next undo or plan: the contents
 follow from the two commits, so the journal need not store them. A failed undo is rolled back at once.
 
-Plans the undo of a commit: a three-way merge of each file, in memory (spec 3.6).
-
-The commit's content is the base; the sides are the newest content and the content before the commit. So later
-changes are kept, and nothing is undone if both changed the same lines. Files are merged one by one because
-only newer versions of git can merge trees without a work tree. No object is written.
+The plan is a three-way merge of each file, in memory. The commit's content is the base; the sides are the
+newest content and the content before the commit. So later changes are kept, and nothing is undone if both
+changed the same lines. Files are merged one by one because only newer versions of git can merge trees
+without a work tree. No object is written.
 """
 
 from __future__ import annotations

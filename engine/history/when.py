@@ -14,9 +14,9 @@ from dataclasses import replace
 from typing import Literal
 
 from engine.errors import RepositoryError
+from engine.history.blame import Teachers
 from engine.history.log import Logged, commits, is_shallow
 from engine.history.model import ChangedFile, Entry, Hit, Learned, Standing
-from engine.history.teachers import Teachers
 from engine.store.git import Git
 from engine.store.revisions import blobs
 

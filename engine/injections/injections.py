@@ -1,9 +1,8 @@
 """Records prompts that are used, and learns from the replies what was useful (spec 6.3, design 2).
 
-How often each file was useful (spec 6.3, ``reference_count``), cached to spare ranking the log.
-
-The cache under ``scratch/`` holds the counts and how far each month's file was read. If the log has only
-grown, only the added lines are read; if a file was replaced or removed, everything is counted again.
+How often each file was useful (``reference_count``) is cached to spare ranking the log. The cache under
+``scratch/`` holds the counts and how far each month's file was read. If the log has only grown, only the
+added lines are read; if a file was replaced or removed, everything is counted again.
 """
 
 from __future__ import annotations

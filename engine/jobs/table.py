@@ -1,9 +1,8 @@
 """The table of scheduled jobs. To add a job, add an entry to ``own_jobs``.
 
-The jobs of memory's lifecycle (spec 8, 9.3): what they write, and what they queue for review.
-
-New journal lines are written directly: they quote what was already said or harvested. Anything that rewrites
-or moves existing text, or that a model worded, goes to the review queue.
+Of the jobs of memory's lifecycle (spec 8, 9.3), new journal lines are written directly: they quote what
+was already said or harvested. Anything that rewrites or moves existing text, or that a model worded, goes to
+the review queue.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from engine.events import EngineEvent
     from engine.lifecycle.proposals import Outcome, Proposal
     from engine.parts import Parts
-    from engine.probes.run import ProbedEngine
+    from engine.probes.probes import ProbedEngine
 
 
 def own_jobs(parts: Parts) -> tuple[Job, ...]:

@@ -1,6 +1,5 @@
-"""A piece of knowledge from a conversation, before it is written (``knowledge-curation.md`` 1, 5.1).
-
-Edits to the knowledge files, planned first and applied later (design 6.2).
+"""A piece of knowledge from a conversation, before it is written (``knowledge-curation.md`` 1, 5.1), and the
+edits to the knowledge files, planned first and applied later (design 6.2).
 
 An edit fully specifies its result, so applying it again changes nothing: a harvest journals its edits before
 applying the first, and after a crash the next run applies all of them.

@@ -4,15 +4,14 @@ References are read in entries, skills, other files in ``knowledge/``, topics an
 skills a broken reference is an error. Elsewhere only links and wikilinks are checked, as warnings, because
 journals and notes often name paths outside the workspace.
 
-Resolves names in wikilinks: entries, people, projects, topics and other knowledge files.
-
-As in Obsidian, a name may be preceded by as many parent folders as needed to make it unique:
+As in Obsidian, a name in a wikilink may be preceded by as many parent folders as needed to make it unique:
 ``[[people/maren]]``. Case is ignored. Shared knowledge matches only if the workspace itself has no such name;
 within a share, its own files come first.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from bisect import bisect_right
 from collections import defaultdict, deque
@@ -23,15 +22,15 @@ from functools import cached_property
 from typing import Literal
 
 from engine.context.sources import FILE_LIMIT
-from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.entries import Entry, EntryScan, plain
-from engine.knowledge.inventory import hidden
-from engine.knowledge.places import OutsideWorkspace, Places, joined
+from engine.errors import AutopoiesisError, EntryError, PathRefused, Problem
+from engine.knowledge.entries import Entry, EntryScan, innermost, plain
+from engine.knowledge.inventory import Inventory, hidden, take_inventory
 from engine.knowledge.references import Reference, is_path, references, without_examples
+from engine.store import sparse
 from engine.store.documents import parse, sections
 from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.files import Files
-from engine.store.paths import is_shared, shown
+from engine.store.paths import Workspace, is_shared, shown
 from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
@@ -518,3 +517,84 @@ def _kind_of(path: str) -> tuple[str, tuple[str, ...]]:
     if parts[1] == "projects" and len(parts) == 4:
         return ("project", (parts[2],)) if stem == "context" else ("", ())
     return "file", (stem,)
+
+
+FOLDERS = (
+    "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
+)  # fmt: skip
+
+
+class OutsideWorkspace(Exception):
+    """A reference, or a symlink on its path, leads out of the workspace."""
+
+
+class Places:
+    """The files, folders and entries in one state of a workspace."""
+
+    def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
+        self._workspace = workspace
+        self._folders = {entry.folder: entry for entry in scan.entries}
+        self._owner = innermost(self._folders)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """Possible targets of references, including files that are not checked out here."""
+        found = take_inventory(self._workspace, FOLDERS)
+        for path in sparse.hidden(self._workspace.root) - found.files.keys():
+            found.files[path] = 0
+            parts = path.split("/")
+            found.folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        return found
+
+    def find(self, source: str, target: str) -> str:
+        """The file or folder at a path, relative to the source's folder, its entry or the workspace; empty if
+        there is none.
+
+        Raises:
+            Outside: It leads out of the workspace.
+        """
+        here = folder_of(source)
+        owner = self.owner(source)
+        bases = [here]
+        if not target.startswith(("./", "../")):
+            bases += [owner.folder if owner else here, "", "knowledge"]
+        for base in dict.fromkeys(bases):
+            path = joined(base, target)
+            if path is None:
+                raise OutsideWorkspace("leads out of the workspace")
+            found = self.existing(path)
+            if found:
+                return found
+        return ""
+
+    def existing(self, path: str) -> str:
+        """The file or folder at a workspace path (for an entry, its marker file); empty if there is none."""
+        places = self.inventory
+        if path in places.files:
+            return path
+        if path in places.folders:
+            if path in self._folders:
+                return self._folders[path].location
+            return f"{path}/context.md" if f"{path}/context.md" in places.files else path
+        parts = path.split("/")
+        through = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if places.symlinks and any(part in places.symlinks for part in through):
+            try:
+                real = self._workspace.resolve(path)
+            except PathRefused as error:
+                raise OutsideWorkspace(f"is refused: {error.what}") from error
+            return self._workspace.relative(real) if real.exists() else ""
+        return ""
+
+    def owner(self, path: str) -> Entry | None:
+        """The entry whose folder contains a path."""
+        folder = path if path in self._folders else folder_of(path)
+        return self._folders.get(self._owner(folder))
+
+
+def joined(base: str, target: str) -> str | None:
+    """A normalised path from a folder; ``None`` if it leads out of the workspace."""
+    path = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
+    if path == ".." or path.startswith("../"):
+        return None
+    return "" if path == "." else path

@@ -12,9 +12,8 @@ exists, its content and ``st_dev:st_ino`` are used to find it again:
   it. If most lines changed too, another file with most of the old ones may be the old one.
 
 A missing file is searched for in its repository, or else in its own folder: at most 20,000 names and 64
-contents, without hidden folders and tool folders. If the search hits these
-limits, nothing is certain. Notes files keep their name when the file is renamed, so that journaled edits
-still find them.
+contents, without hidden folders and tool folders. If the search hits these limits, nothing is certain. Notes
+files keep their name when the file is renamed, so that journaled edits still find them.
 """
 
 from __future__ import annotations

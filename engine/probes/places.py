@@ -1,6 +1,4 @@
-"""Locates expected evidence in a workspace, and parses an expectation typed by the user.
-
-The rules for whether a prompt holds the evidence a probe expects.
+"""Locates expected evidence in a workspace and in a prompt, and parses an expectation typed by the user.
 
 **A file** is found if a section of the prompt comes from it.
 

@@ -5,12 +5,11 @@ whole, and finally the usage. A completion is a chat of one message without stre
 is passed as the system prompt, which Claude Code caches itself; it is passed in a file, since arguments are
 visible to every user and limited in length.
 
-The ``claude`` command as a process: isolated, with private input, and killed together with its children.
-
-It runs in print mode, without tools, hooks, MCP servers, the user's instructions or a session on disk: the
-prompt is the whole conversation, its transcript should not be imported later, and none of our hooks may start
-it again. The prompt is passed on standard input, or in a file that only the user can read, since the
-arguments of a process are visible to everybody on the machine.
+The process is isolated, has private input, and is killed together with its children. It runs in print mode,
+without tools, hooks, MCP servers, the user's instructions or a session on disk: the prompt is the whole
+conversation, its transcript should not be imported later, and none of our hooks may start it again. The
+prompt is passed on standard input, or in a file that only the user can read, since the arguments of a
+process are visible to everybody on the machine.
 """
 
 from __future__ import annotations

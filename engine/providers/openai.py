@@ -1,19 +1,15 @@
 """OpenAI, or any server with its chat API, through the official client.
 
-OpenAI itself is called through the Responses API, without storing anything there. Compatible servers (Ollama,
-vLLM, llama.cpp, gateways) are called through chat completions, which all of them support; the same goes for a
-proxy of OpenAI that has nothing else, and for all ``at_once`` requests. Servers share the API, not the
-parameters: a request starts in the form most likely to be accepted and is adapted when a parameter is
-rejected. ``at_once`` requests are not streamed: organizations that OpenAI has not verified may use its newer
-models, but not stream their replies.
+OpenAI itself is called through the Responses API, without storing anything there. Compatible servers
+(Ollama, vLLM, llama.cpp, gateways) are called through chat completions, which all of them support; the same
+goes for a proxy of OpenAI that has nothing else, and for all ``at_once`` requests. Servers share the API,
+not the parameters: the form describes how they differ. A request starts in the form most likely to be
+accepted and is adapted when a parameter is rejected. ``at_once`` requests are not streamed: organizations
+that OpenAI has not verified may use its newer models, but not stream their replies.
 
 Caching works the same way in both APIs. Models from GPT-5.6 on only find a cache that ends at a breakpoint,
 and bill cache writes: the ends of the prefix pieces become breakpoints, and nothing else is cached, since the
 rest changes with every message.
-
-Builds requests for OpenAI's APIs and reassembles tool calls.
-
-Servers share the API, not the parameters: the form describes how they differ.
 """
 
 from __future__ import annotations

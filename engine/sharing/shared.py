@@ -4,10 +4,9 @@ Only ``add`` and ``update`` fetch anything, only in a trusted workspace and only
 settings; an untrusted ``.gitmodules`` has no effect. Git treats these folders as untrusted and fetches as
 ``engine.sync.transport`` does. The memory's commits only record which commit of the other repository is used.
 
-Reads submodules from ``.gitmodules`` and the index, as untrusted input (spec 11).
-
-Both come with the repository: submodule names are ignored, a path is accepted only below the folder for
-shared knowledge, and an address is used only if the user's settings list it too.
+``.gitmodules`` and the index are read as untrusted input. Both come with the repository: submodule names are
+ignored, a path is accepted only below the folder for shared knowledge, and an address is used only if the
+user's settings list it too.
 """
 
 from __future__ import annotations

@@ -6,11 +6,9 @@ A repository's ``.git/config`` can name programs in many places (``core.sshComma
 does not run in that repository but in an empty temporary one that shares its objects. Only the user's own
 environment applies there: the global configuration, credential helpers and ssh agent.
 
-Resolves a remote's name to its address, and decides which addresses are allowed.
-
-Only the address is taken from the repository's configuration. A workspace may be unpacked from an archive
-with someone else's configuration: its settings for remotes, ssh, proxies, address rewriting and helpers are
-ignored (``engine.sync.transport``).
+Only the address of a remote is taken from the repository's configuration. A workspace may be unpacked from
+an archive with someone else's configuration: its settings for remotes, ssh, proxies, address rewriting and
+helpers are ignored.
 """
 
 from __future__ import annotations

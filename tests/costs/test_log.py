@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.costs.log import CostLog
+from engine.costs.costs import CostLog
 from engine.engine import Engine
 from engine.errors import AutopoiesisError
 from engine.providers.chat import Usage
@@ -166,7 +166,7 @@ def test_invalid_user_prices_are_reported_once(till: Till) -> None:
 _PROCESS = """
 import sys
 from datetime import UTC, datetime
-from engine.costs.log import CostLog
+from engine.costs.costs import CostLog
 from engine.providers.chat import Usage
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -195,10 +195,10 @@ def test_two_processes_lose_no_records_and_see_each_others(till: Till) -> None:
 def test_an_engine_writes_pending_costs_on_close(sample: Path) -> None:
     with Engine.open(sample) as engine:
         with trip("lock:acquire", fail(28)):
-            engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(MILLION // 5))
+            engine.costs.costs.record("chat", "openai", "gpt-6-sol", Usage(MILLION // 5))
         engine.costs.costs.allow(1.0)
     with Engine.open(sample) as engine:
-        assert engine.costs.log.sums().total.cost_usd == pytest.approx(0.4)
+        assert engine.costs.costs.sums().total.cost_usd == pytest.approx(0.4)
 
 
 def test_an_unreadable_log_refuses_calls_under_a_limit(till: Till) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.discussions.caches import MAKING_S, SHARED_PATH, Taken
-from engine.discussions.ending import Ending
+from engine.discussions.named import Ending
 from engine.discussions.sending import Sending
 from engine.discussions.turn import Sent
 from engine.engine import Engine

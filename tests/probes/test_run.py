@@ -12,7 +12,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, BudgetError
 from engine.probes.model import Evidence, Expectation, Probe, Result, Run
 from engine.probes.places import holds, missing
-from engine.probes.run import ProbedEngine, run
+from engine.probes.probes import ProbedEngine, run
 from engine.search.results import SearchResult
 from engine.store.files import Files
 
@@ -87,11 +87,11 @@ def test_a_run_makes_no_gate_call_and_is_repeatable(engine: Engine, monkeypatch:
 def test_a_probe_is_lost_when_its_file_is_deleted(engine: Engine, root: Path) -> None:
     engine.probes.add("Which port does the broker use?", [BROKER])
     engine.probes.add("What does Odile want?", [CURVES])
-    first = engine.probes.run(engine)
+    first = engine.probes.probes(engine)
     assert first.run.recall == 1 and first.comparison.at == "" and first.comparison.compared == 0
     (root / HOSTS).unlink()
     (root / "knowledge/people/odile.md").write_text("# Odile\n")
-    second = engine.probes.run(engine)
+    second = engine.probes.probes(engine)
     assert second.run.recall == 0
     why = [each.why for done in second.run.results for each in done.evidence]
     assert why == [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.knowledge import ledger
-from engine.sync import contents, entries, transcripts
+from engine.sync import contents, entries
 from engine.sync.contents import kind_of
 from engine.sync.model import Hunk
 
@@ -193,15 +193,15 @@ def test_the_longer_conversation_wins_and_diverging_ones_are_both_kept() -> None
     begun = b"---\nsession_id: s1\n---\n# Talk\n"
     ended = b"---\nsession_id: s1\nended: 2026-06-12T09:00:00Z\n---\n# Talk\n\n## 09:00 - user\nhello\n"
     other = begun + b"\n## 09:00 - user\ngoodbye\n"
-    assert transcripts.longer(begun, ended) == transcripts.longer(ended, begun) == ended
-    assert transcripts.longer(ended, other) is None
-    path, data = transcripts.as_own_session(
+    assert contents.longer(begun, ended) == contents.longer(ended, begun) == ended
+    assert contents.longer(ended, other) is None
+    path, data = contents.as_own_session(
         "raw/conversations/2026/06/12/0900-s1-talk.md", other, "0123456789abcdef"
     )
     assert path == "raw/conversations/2026/06/12/0900-s1.01234567-talk.md"
     assert b"session_id: s1.01234567\n" in data and data.endswith(b"goodbye\n")
     assert (
-        transcripts.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
+        contents.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
         == "conversations/a-01234567.jsonl"
     )
 

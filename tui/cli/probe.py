@@ -13,9 +13,8 @@ from tui.cli.search import progress
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.probes.log import Earlier
     from engine.probes.model import Evidence, Probe
-    from engine.probes.probes import Report
+    from engine.probes.probes import Earlier, Report
     from engine.store.repository import Commit
 
 _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
@@ -141,7 +140,7 @@ def probe_run(
     commit = None if as_of is None else engine.revisions.find(as_of)
     if commit is None:
         with progress("probing") as report:
-            done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
+            done = engine.probes.probes(engine, names, budget=budget, record=not no_record, progress=report)
     else:
         done = _recalled(engine, commit, names, budget)
         print_commit(commit)

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from engine.discussions.caches import DiscussionCacheState
     from engine.discussions.overview import CacheOverview, DiscussionCache
-    from engine.discussions.state import DiscussionCacheState
 
 SETTINGS = ("anthropic", "anthropic_ttl", "gemini", "gemini_ttl_minutes", "gemini_long", "openai")
 """The cache settings in display order."""

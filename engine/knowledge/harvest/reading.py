@@ -3,10 +3,9 @@
 The hashed bytes are the bytes that are read, so the ledger proves what was examined (design 6.2). A file that
 is too large is hashed in blocks and not kept in memory.
 
-Reads conversations in generic formats: labelled plain text, and JSON lines with a role.
-
-Both can be forged: anyone who can add a paragraph that starts with ``user:`` speaks as the person. A label
-therefore counts only at the start of a paragraph, and never in fenced code or a quotation.
+The generic formats, labelled plain text and JSON lines with a role, can be forged: anyone who can add a
+paragraph that starts with ``user:`` speaks as the person. A label therefore counts only at the start of a
+paragraph, and never in fenced code or a quotation.
 """
 
 from __future__ import annotations

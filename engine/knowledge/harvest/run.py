@@ -24,8 +24,7 @@ from engine.knowledge.harvest.classify import (
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.settle import Finding, Settler
-from engine.knowledge.harvest.source_line import find_source_line
+from engine.knowledge.harvest.settle import Finding, Settler, find_source_line
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry

@@ -6,13 +6,11 @@ that implements ``Extractor``, under the name used in ``extraction.extractors``.
 Rows are untrusted: their fields become single plain lines (``engine.knowledge.harvest.reply``), and items
 are checked as in a harvest. The field names are those in the prompts.
 
-Finds sentences of the user about a named person.
+For sentences of the user about a named person, precision comes before recall: one must begin with a first
+and last name, or the name of an existing page, followed by a verb for what someone is, does or wants. Bare
+names, programs named like people and one-off actions are skipped.
 
-Favours precision over recall: a sentence must begin with a first and last name, or the name of an existing
-page, followed by a verb for what someone is, does or wants. Bare names, programs named like people and
-one-off actions are skipped.
-
-Extraction without a model.
+Without a model:
 
 ===========  ============================================================================================
 Extractor    finds
@@ -38,8 +36,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import ConfigError
-from engine.knowledge.harvest.commands import sequence_of
 from engine.knowledge.harvest.prompt import task
+from engine.knowledge.harvest.proposals import sequence_of
 from engine.knowledge.harvest.reply import held_if_long, item_of, single, steps_of
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of

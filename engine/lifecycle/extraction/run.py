@@ -3,10 +3,9 @@
 A session is read once by each extractor, version, model and task, according to the record. So the next run
 resumes a stopped or killed one.
 
-Writes the results of an extraction so that a crash neither loses nor duplicates anything (design 6.2).
-
-Under the workspace's lock, in this order: journal, lines, review items, record, digest, commit; then the
-journal is removed. All steps are repeatable, so a leftover journal is processed from the start.
+Results are written so that a crash neither loses nor duplicates anything (design 6.2). Under the workspace's
+lock, in this order: journal, lines, review items, record, digest, commit; then the journal is removed. All
+steps are repeatable, so a leftover journal is processed from the start.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
 from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.harvest.source_line import find_source_line
+from engine.knowledge.harvest.settle import find_source_line
 from engine.knowledge.item import Origin, item_id
 from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan

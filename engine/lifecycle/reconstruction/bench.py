@@ -4,12 +4,11 @@ It contains the knowledge of a commit without the lines to rebuild, and the prog
 killed run can resume. It is not a git work tree: no hook, filter or attribute of the repository applies, and
 the branch is created only when everything is done.
 
-Removes lines of knowledge before a reconstruction reads sessions again (spec 8.7).
-
-A line is removed if its provenance names a session that will be read: it returns if it is found again.
-Everything else is kept: lines by the user, which have no provenance, or that they accepted in review; lines
-with additions below them; lines from conversations that cannot be read again; identity files; and, if only
-some extractors run, lines by others. A page left with nothing but header and headings is removed.
+A line is removed before sessions are read again (spec 8.7) if its provenance names a session that will be
+read: it returns if it is found again. Everything else is kept: lines by the user, which have no provenance,
+or that they accepted in review; lines with additions below them; lines from conversations that cannot be
+read again; identity files; and, if only some extractors run, lines by others. A page left with nothing but
+header and headings is removed.
 """
 
 from __future__ import annotations

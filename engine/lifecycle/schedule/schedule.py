@@ -1,9 +1,7 @@
 """The schedule of a workspace: its jobs, their due times, and the process that runs them.
 
 Any number of processes may have the workspace open. One of them holds a lock and runs due jobs; when it ends
-or crashes, another takes over at its next poll. All past state is in the log.
-
-Non-blocking locks: the process that has one does the work. A killed process releases its locks.
+or crashes, its lock is released and another takes over at its next poll. All past state is in the log.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tui.screens.cache.settings import CONFIG, setting_text
 from tui.screens.cache.state import CacheAction
 
 if TYPE_CHECKING:
-    from engine.discussions.ending import Ending
+    from engine.discussions.named import Ending
     from engine.discussions.overview import DiscussionCache
     from engine.settings.editing import Configuration
     from tui.kit.bench import Bench
@@ -82,7 +82,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         super().__init__(bench)
         engine = bench.engine
         self._changes: Lane[CacheChange, str] = self.lane(
-            lambda change: change.apply(engine.discussions.ending),
+            lambda change: change.apply(engine.discussions.named),
             self._changed,
             partial(self._changed, error=True),
             in_turn=True,
