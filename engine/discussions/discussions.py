@@ -87,7 +87,7 @@ class Discussions:
         return CacheOverview(
             at=now,
             since=since,
-            providers=by_provider(engine.costs.costs.records(since), states, now),
+            providers=by_provider(engine.costs.log.records(since), states, now),
             discussions=with_titles(states, engine.workspace),
             misses=engine.prefixes.misses(self._ttl_s(service), self.price_of_misses()),
             provider=service.name,

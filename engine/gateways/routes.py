@@ -213,9 +213,7 @@ async def take(api: Api, request: ApiRequest) -> object:
 async def done(api: Api, request: ApiRequest) -> object:
     """Mark an event as done."""
     sent = request.sent
-    return await api.run(
-        lambda: api.engine.signals.signals.end(request.name, failed=sent.failed, said=sent.said)
-    )
+    return await api.run(lambda: api.engine.signals.log.end(request.name, failed=sent.failed, said=sent.said))
 
 
 async def hook(api: Api, request: ApiRequest) -> object:
@@ -236,7 +234,7 @@ async def caches(api: Api, _request: ApiRequest) -> object:
 async def cache(api: Api, request: ApiRequest, change: str = "") -> object:
     """Show the cache of a discussion."""
     engine, name = api.engine, request.name
-    ending = engine.discussions.named
+    ending = engine.discussions.ending
     changes: dict[str, Callable[[], DiscussionCacheState]] = {
         "invalidate": lambda: ending.invalidate(name, BY_HAND),
         "disable": lambda: ending.disable(name),

@@ -289,7 +289,7 @@ def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
         question=probe.question,
         tokens=compiled.tokens if compiled is not None else 0,
         budget=compiled.budget if compiled is not None else 0,
-        places=tuple(_evidence(engine.files, each, compiled, refused, found) for each in probe.expect),
+        evidence=tuple(_evidence(engine.files, each, compiled, refused, found) for each in probe.expect),
     )
 
 

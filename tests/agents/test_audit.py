@@ -76,9 +76,9 @@ def test_every_hook_run_is_listed_and_can_be_found_by_id(engine: Engine, agent: 
 def test_a_judgement_by_the_person_overrides_the_recorded_use(engine: Engine, agent: Agent) -> None:
     audit = Audit(engine)
     prompt = next(each for each in audit.entries() if each.injection)
-    assert engine.injections.injections() == {PROCEDURE: 1}
+    assert engine.injections.references() == {PROCEDURE: 1}
     assert audit.judge(prompt, (1, 2), False) == (TOPIC,)
-    assert engine.injections.injections() == {}
+    assert engine.injections.references() == {}
     (decision,) = (each for each in engine.decision_log.last(99, topic=TOPIC) if each.useful is False)
     assert decision.message == REVIEW and decision.labelled_by == "person"
 
@@ -87,9 +87,9 @@ def test_a_judgement_by_the_person_overrides_the_recorded_use(engine: Engine, ag
     assert prompt.injection is not None and prompt.injection.finished
     states = [(each.was_useful, each.judged) for each in prompt.injection.sections]
     assert states[:3] == [(False, True), (False, True), (False, False)]
-    assert engine.injections.injections() == {}
+    assert engine.injections.references() == {}
     audit.judge(prompt, (), True)
-    assert engine.injections.injections()[PROCEDURE] == 1
+    assert engine.injections.references()[PROCEDURE] == 1
     assert {use.path: use.useful for use in engine.injections.log.by_file()}[PROCEDURE] == 1
 
 

@@ -41,7 +41,7 @@ def used(sample: Path) -> Path:
                 ttl_s=ttl_s,
                 why=why,
             )
-        engine.costs.costs.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion=SESSION)
+        engine.costs.log.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion=SESSION)
     return sample
 
 

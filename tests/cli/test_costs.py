@@ -28,7 +28,7 @@ def spent(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     clock = Clock()
     with Engine.open(sample, clock=clock) as engine:
-        log = engine.costs.costs
+        log = engine.costs.log
         usage = Usage(10_000, 8_000, 0, 0, 500)
         log.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion="ses_1")
         clock.now = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_every_grouping_in_text_and_json(apo: Command, spent: Path, by: str, nam
 def test_locally_counted_tokens_are_marked(apo: Command, spent: Path) -> None:
     with Engine.open(spent) as engine:
         usage = Usage(input_tokens=100_000)
-        engine.costs.costs.record("chat", "openai", "gpt-6-luna", usage, estimated=True, discussion="ses_cut")
+        engine.costs.log.record("chat", "openai", "gpt-6-luna", usage, estimated=True, discussion="ses_cut")
     by = apo("-C", spent, "costs", "--by", "discussion").out
     rows = {line.split()[0]: line for line in by.splitlines()}
     assert "~$0.01" in rows["ses_cut"] and "~" in rows["total"] and "~" not in rows["ses_1"]
@@ -105,7 +105,7 @@ def test_since_excludes_earlier_days(apo: Command, spent: Path) -> None:
 def test_budgets_are_shown_with_their_warning(apo: Command, sample: Path) -> None:
     (sample / "memory-config.yaml").write_text("costs:\n  daily_usd: 1\n")
     with Engine.open(sample) as engine:
-        engine.costs.costs.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=0.9)
+        engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=0.9)
     *_, totals, warning = apo("-C", sample, "costs").out.splitlines()
     assert totals == "today $0.90 of $1.00 · this month $0.90 (no limit)"
     assert warning == "! $0.9 of $1.00 spent today"
@@ -125,7 +125,7 @@ def test_the_estimate_shows_costs_and_actual_use(apo: Command, sample: Path) -> 
     out = apo("-C", sample, "costs", "--estimate").out
     assert "No calls logged for this workspace yet." in out
     with Engine.open(sample) as engine:
-        engine.costs.costs.record("gate", "openai", "gpt-6-luna", Usage(400, output_tokens=2), cost_usd=0.5)
+        engine.costs.log.record("gate", "openai", "gpt-6-luna", Usage(400, output_tokens=2), cost_usd=0.5)
     out = apo("-C", sample, "costs", "--estimate").out
     assert "this workspace, per day (over the last 1 day)" in out
     assert [line.split() for line in out.splitlines()][-1] == ["gate", "1.0", "400", "2", "$0.50"]

@@ -46,7 +46,7 @@ def test_a_model_writes_the_message_and_its_cost_is_recorded(desk: Desk) -> None
         "--- knowledge/facts.md\n+- The hull is blue" in prompt
         and "The type of this commit is memory" in prompt
     )
-    (record,) = desk.engine.costs.costs.records()
+    (record,) = desk.engine.costs.log.records()
     assert (record.operation, record.usage.input_tokens, provider.closed) == ("commit", 1200, 1)
     assert desk.errors == []
     assert committed_message(desk, Provider("identity: somebody else now")) == "memory: somebody else now", (

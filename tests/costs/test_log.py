@@ -195,10 +195,10 @@ def test_two_processes_lose_no_records_and_see_each_others(till: Till) -> None:
 def test_an_engine_writes_pending_costs_on_close(sample: Path) -> None:
     with Engine.open(sample) as engine:
         with trip("lock:acquire", fail(28)):
-            engine.costs.costs.record("chat", "openai", "gpt-6-sol", Usage(MILLION // 5))
-        engine.costs.costs.allow(1.0)
+            engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(MILLION // 5))
+        engine.costs.guard.allow(1.0)
     with Engine.open(sample) as engine:
-        assert engine.costs.costs.sums().total.cost_usd == pytest.approx(0.4)
+        assert engine.costs.log.sums().total.cost_usd == pytest.approx(0.4)
 
 
 def test_an_unreadable_log_refuses_calls_under_a_limit(till: Till) -> None:

@@ -58,7 +58,7 @@ def test_a_gate_call_is_recorded_under_its_topic(sample: Path, model: Model) -> 
     with opened(sample) as engine:
         trace = asked(engine)
         topics = {row.topic for row in trace.rows if row.gate is not None}
-        records = list(engine.costs.costs.records())
+        records = list(engine.costs.log.records())
     assert topics and len(records) == len(model.asked) == len(topics)
     assert {record.topics for record in records} == {(topic,) for topic in topics}
     for record in records:
@@ -117,9 +117,9 @@ def test_a_reply_with_an_unknown_model_name_is_charged_as_the_requested_model(ti
 def test_a_cached_answer_costs_nothing(sample: Path, model: Model) -> None:
     with opened(sample) as engine:
         asked(engine)
-        calls = engine.costs.costs.sums().total.calls
+        calls = engine.costs.log.sums().total.calls
         asked(engine)
-        assert engine.costs.costs.sums().total.calls == calls > 0
+        assert engine.costs.log.sums().total.calls == calls > 0
 
 
 def test_the_session_of_a_message_is_recorded(sample: Path, model: Model) -> None:
@@ -127,7 +127,7 @@ def test_the_session_of_a_message_is_recorded(sample: Path, model: Model) -> Non
 
     with opened(sample) as engine:
         engine.pipeline.process(Message(MESSAGE, session_id="ses_money01", at=engine.clock()))
-        assert {record.discussion for record in engine.costs.costs.records()} == {"ses_money01"}
+        assert {record.discussion for record in engine.costs.log.records()} == {"ses_money01"}
 
 
 @pytest.mark.parametrize(("on_failure", "active"), [("skip", False), ("activate", True)])
@@ -136,7 +136,7 @@ def test_a_gate_over_budget_falls_back_to_on_failure(
 ) -> None:
     more = f"  on_failure: {on_failure}\ncosts:\n  daily_usd: 1\n"
     with opened(sample, more) as engine:
-        engine.costs.costs.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=1.0)
+        engine.costs.log.record("chat", "openai", "gpt-6-sol", Usage(), cost_usd=1.0)
         rows = [row for row in asked(engine).rows if row.gate is not None]
     assert rows and not model.asked
     for row in rows:
@@ -153,9 +153,9 @@ def test_a_gate_answers_even_if_its_cost_cannot_be_logged(sample: Path, model: M
         with trip("lock:acquire", fail(28)):
             rows = [row for row in asked(engine).rows if row.gate is not None]
         assert rows and all(row.gate and row.gate.answer == "yes" for row in rows)
-        assert len(engine.costs.costs.waiting()) == len(rows)
+        assert len(engine.costs.log.waiting()) == len(rows)
     with Engine.open(sample) as engine:
-        assert engine.costs.costs.sums().total.calls == len(rows)
+        assert engine.costs.log.sums().total.calls == len(rows)
 
 
 def account(till: Till, **of: Any) -> Account:

@@ -97,7 +97,7 @@ def test_a_session_id_with_dashes_is_matched_exactly(tmp_path: Path) -> None:
 def test_the_overview_of_a_workspace(plain: Path) -> None:
     with Engine.open(plain, clock=lambda: NOW) as engine:
         Sending(engine, Scripted, Purse(), len).send("Good morning.")
-        engine.costs.costs.record("chat", "openai", "gpt-5.6", Usage(2_000, 1_500, 0, 0, 10))
+        engine.costs.log.record("chat", "openai", "gpt-5.6", Usage(2_000, 1_500, 0, 0, 10))
         found = engine.discussions.overview(days=7)
     assert found.since == date(2026, 6, 6)
     assert found.provider == "local"

@@ -177,7 +177,7 @@ def test_an_exploration_is_merged_as_one_commit_and_conflicts_lose_nothing(
     assert (root / "topics/mail.md").read_text() == "# Mail\n\nbriefer\n"
     assert "The house is green." in (root / FACTS).read_text()
     assert git(root, "log", "-1", "--format=%s %P") == f"explore: merge tone {merged.ours} {merged.tip}"
-    assert not made.folder.exists() and not engine.history.explorations() and git(root, "status", "-s") == ""
+    assert not made.folder.exists() and not engine.history.branches() and git(root, "status", "-s") == ""
     compared: tuple[FileDiff, ...] = engine.reconstruction.compare("HEAD~1", "HEAD").diffs
     assert [each.path for each in compared] == ["topics/mail.md"]
 
@@ -187,6 +187,6 @@ def test_an_exploration_survives_a_moved_workspace(history: History, root: Path)
     write(folder, "topics/mail.md", "# Mail\n\nother\n")
     moved = root.rename(root.with_name("elsewhere"))
     with Engine.open(moved, clock=lambda: NOW) as engine:
-        (branch,) = engine.history.explorations()
+        (branch,) = engine.history.branches()
         assert (branch.in_use, branch.uncommitted) == (str(folder), 1)
     assert git(folder, "status", "--porcelain") == "M topics/mail.md"

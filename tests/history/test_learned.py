@@ -174,9 +174,9 @@ def test_reclaimed_conversations_are_named_with_where_to_find_them(engine: Engin
 
     rest = [("unknown", ""), ("transcript", SESSION), ("transcript", SESSION)]
     assert sources() == [("conversation", "conversations/a talk.md"), *rest]
-    engine.knowledge.harvest.reclaim.put("conversations/a talk.md", sha256, "harvested")
+    engine.knowledge.trash.put("conversations/a talk.md", sha256, "harvested")
     assert sources() == [("trash", "conversations/a talk.md"), *rest]
-    engine.knowledge.harvest.reclaim.forget(sha256)
+    engine.knowledge.trash.forget(sha256)
     assert sources() == [("reclaimed", "conversations/a talk.md"), *rest]
 
 

@@ -143,7 +143,7 @@ def test_branches_list_their_changes_and_old_ones_are_pruned(history: History, r
 
 def test_a_read_only_workspace_refuses_changes(root: Path) -> None:
     with Engine.open(root, read_only=True, clock=lambda: NOW) as engine:
-        plan = engine.history.undo()
+        plan = engine.history.undo_plan()
         assert plan.can_apply
         for write_action in (
             lambda: engine.history.undo(plan),

@@ -116,7 +116,7 @@ def test_a_missing_or_shallow_history_is_handled(tmp_path: Path, root: Path) -> 
         with pytest.raises(RepositoryError, match="nothing is committed yet"):
             engine.history.timeline()
         with pytest.raises(RepositoryError, match="nothing is committed yet"):
-            engine.history.undo()
+            engine.history.undo_plan()
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{root}", str(shallow))
     with Engine.open(shallow) as engine:

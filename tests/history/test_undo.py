@@ -185,7 +185,7 @@ def committed(root: Path) -> None:
 
 def planned(root: Path) -> None:
     with Engine.open(root, clock=lambda: NOW) as engine:
-        engine.history.undo(git(root, "rev-parse", "HEAD"))
+        engine.history.undo_plan(git(root, "rev-parse", "HEAD"))
 
 
 @pytest.mark.parametrize("next_step", [opened, committed, planned])

@@ -84,14 +84,14 @@ def test_a_reply_shows_what_was_useful(engine: Engine, agent: ConversationCaptur
     agent.message(SESSION, "agent", REPLY)
     assert engine.injections.learn_from_use(path, 1) == 1
     assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": None}
-    assert engine.injections.injections() == {HOSTS: 1}
+    assert engine.injections.references() == {HOSTS: 1}
     assert engine.injections.learn_from_use(path, 1) == 0, "use is learned once"
     agent.message(SESSION, "user", "Thanks.")
     assert engine.injections.learn_from_use(path, 2) == 1
     assert states(engine) == {HOSTS: True, "knowledge/people/odile.md": False}
     agent.message(SESSION, "agent", REPLY)
     assert engine.injections.learn_from_use(path, 0) == 0
-    assert engine.injections.injections() == {HOSTS: 1}
+    assert engine.injections.references() == {HOSTS: 1}
 
 
 def test_a_later_part_of_the_reply_counts_too(engine: Engine, agent: ConversationCapture) -> None:
@@ -102,7 +102,7 @@ def test_a_later_part_of_the_reply_counts_too(engine: Engine, agent: Conversatio
     assert engine.injections.learn_from_use(path, 1) == 1
     agent.tool_call(SESSION, "read", f"/srv/memory/{HOSTS}", "40 lines")
     assert engine.injections.learn_from_use(path, 1) == 1
-    assert engine.injections.injections() == {HOSTS: 1}
+    assert engine.injections.references() == {HOSTS: 1}
 
 
 def test_use_is_noted_once_across_engines(
@@ -116,7 +116,7 @@ def test_use_is_noted_once_across_engines(
     assert engine.injections.learn_from_use(path, 0) == 1
     with Engine.open(root, clock=clock) as other:
         assert other.injections.learn_from_use(path, 0) == 0
-        assert other.injections.references() == {HOSTS: 1} == engine.injections.injections()
+        assert other.injections.references() == {HOSTS: 1} == engine.injections.references()
 
 
 def test_a_message_without_an_injected_prompt_does_not_count(
@@ -126,7 +126,7 @@ def test_a_message_without_an_injected_prompt_does_not_count(
     engine.compile("Something else?", session_id=SESSION, ask=False, record=True)
     agent.message(SESSION, "user", QUESTION)
     agent.message(SESSION, "agent", REPLY)
-    assert engine.injections.learn_from_use(path, 0) == 0 and engine.injections.injections() == {}
+    assert engine.injections.learn_from_use(path, 0) == 0 and engine.injections.references() == {}
 
 
 def test_a_deleted_file_counts_only_when_named(
@@ -137,7 +137,7 @@ def test_a_deleted_file_counts_only_when_named(
     (root / HOSTS).unlink()
     agent.message(SESSION, "user", QUESTION)
     agent.message(SESSION, "agent", REPLY)
-    assert engine.injections.learn_from_use(path, 0) == 1 and engine.injections.injections() == {}
+    assert engine.injections.learn_from_use(path, 0) == 1 and engine.injections.references() == {}
 
 
 def test_an_unwritable_log_is_reported_and_the_prompt_compiled(engine: Engine, root: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_reply_captured_live_counts(root: Path) -> None:
         engine.compile(QUESTION, session_id=SESSION, ask=False, record=True)
         agent.message(SESSION, "user", QUESTION)
         agent.message(SESSION, "agent", REPLY)
-        wait_until(lambda: engine.injections.injections() == {HOSTS: 1})
+        wait_until(lambda: engine.injections.references() == {HOSTS: 1})
         assert len(engine.injections.log.last(9)) == 1, "captured turns are not recorded as injections"
 
 

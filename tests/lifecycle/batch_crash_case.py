@@ -111,7 +111,7 @@ class InBatch(Reconstruction):
         with urllib.request.urlopen(asking) as answer:
             state: dict[str, Any] = json.loads(answer.read())
         with Engine.open(self.root) as engine:
-            bills = [each.discussion for each in engine.costs.costs.records() if each.discussion]
+            bills = [each.discussion for each in engine.costs.log.records() if each.discussion]
         found = super().content()
         return found | {
             "asked": Counter(state["asked"]), "batches": state["batches"], "singles": set(state["singles"]),

@@ -65,7 +65,7 @@ def run(
 def bills(root: Path) -> list[CostRecord]:
     """Returns the calls in the cost log."""
     with Engine.open(root) as engine:
-        return list(engine.costs.costs.records())
+        return list(engine.costs.log.records())
 
 
 def tree(root: Path, name: str) -> str:

@@ -104,7 +104,7 @@ def test_a_model_is_asked_once_and_its_cost_is_said_before_and_recorded(engine: 
     written = engine.playbooks.utterances(TIDES)
     assert written.examples == WAYS and len(provider.prompts) == 1
     assert "Tide tables" in provider.prompts[0] and TIDES.when in provider.prompts[0]
-    (record,) = engine.costs.costs.records()
+    (record,) = engine.costs.log.records()
     assert record.operation == "playbook" and record.cost_usd
 
 

@@ -70,7 +70,7 @@ def test_current_probes_can_run_against_an_old_commit(engine: Engine, root: Path
     (root / HOSTS).write_text((root / HOSTS).read_text().replace("8883", "8884"))
     repository.commit([HOSTS], "another port")
     probe = engine.probes.add(QUESTION, [Expectation(text="port 8883"), Expectation(text="port 8884")]).probe
-    engine.probes.probes(engine)
+    engine.probes.run(engine)
     log = (root / LOG).read_bytes()
     commit = engine.revisions.find(str(first))
     assert commit is not None
@@ -83,7 +83,7 @@ def test_current_probes_can_run_against_an_old_commit(engine: Engine, root: Path
     assert report.comparison.at == "" and (root / LOG).read_bytes() == log, (
         "the run is not recorded in the log"
     )
-    assert [each.found for each in engine.probes.probes(engine).run.results[0].evidence] == [False, True]
+    assert [each.found for each in engine.probes.run(engine).run.results[0].evidence] == [False, True]
 
 
 def test_an_ambiguous_id_prefix_is_refused(engine: Engine, root: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_duplicate_question_is_refused(engine: Engine) -> None:
 def test_valid_entries_of_a_broken_file_run_but_it_is_not_edited(engine: Engine, root: Path) -> None:
     data = f"- {{question: {QUESTION}, expect: {{path: {HOSTS}}}}}\n- question: 'open\n"
     (root / "probes.yaml").write_text(data)
-    done = engine.probes.probes(engine)
+    done = engine.probes.run(engine)
     assert done.run.recall == 1 and done.run.expectations == 1
     assert [problem.line for problem in done.problems if problem.severity == "error"] != []
     with pytest.raises(DocumentError, match=r"probes\.yaml:\d: is not valid YAML"):
@@ -150,12 +150,12 @@ def test_valid_entries_of_a_broken_file_run_but_it_is_not_edited(engine: Engine,
 
 def test_a_run_is_recorded_with_its_commit(engine: Engine, root: Path) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS, "5-6"), Expectation(text="nowhere")])
-    assert engine.probes.probes(engine, record=False).run.commit == ""
+    assert engine.probes.run(engine, record=False).run.commit == ""
     assert not (root / LOG).exists()
     for command in (("init", "-q"), ("add", "probes.yaml"), ("commit", "-qm", "probes")):
         subprocess.run(["git", *command], cwd=root, check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
-    done = engine.probes.probes(engine)
+    done = engine.probes.run(engine)
     record = json.loads((root / LOG).read_text())
     assert done.run.commit == record["commit"] == head.stdout.strip()
     assert (record["at"], record["recall"], record["asked"]) == ("2026-06-12T09:30:00+00:00", 0.5, None)
@@ -167,35 +167,35 @@ def test_a_run_is_recorded_with_its_commit(engine: Engine, root: Path) -> None:
 
 def test_gained_and_lost_evidence_is_reported_once(engine: Engine, root: Path, clock: Clock) -> None:
     engine.probes.add(QUESTION, [Expectation(text="port 8883"), Expectation(text="port 8884")])
-    engine.probes.probes(engine)
+    engine.probes.run(engine)
     hosts = (root / HOSTS).read_text()
     (root / HOSTS).write_text(hosts.replace("8883", "8884"))
     clock.now = datetime(2026, 7, 1, tzinfo=UTC)
-    done = engine.probes.probes(engine)
+    done = engine.probes.run(engine)
     assert [turned.expect for turned in done.comparison.lost] == ["“port 8883”"]
     assert [turned.expect for turned in done.comparison.gained] == ["“port 8884”"]
     assert done.comparison.at == "2026-06-12T09:30:00+00:00"
     assert (root / "logs/probes-2026-07.jsonl").exists()
-    again = engine.probes.probes(engine).comparison
+    again = engine.probes.run(engine).comparison
     assert (again.lost, again.gained, again.compared) == ((), (), 2)
     assert again.at == "2026-07-01T00:00:00+00:00"
 
 
 def test_runs_are_compared_only_with_the_same_budget(engine: Engine) -> None:
     engine.probes.add(QUESTION, [Expectation(HOSTS, "5-6")])
-    engine.probes.probes(engine)
-    tight = engine.probes.probes(engine, budget=256)
+    engine.probes.run(engine)
+    tight = engine.probes.run(engine, budget=256)
     assert tight.run.results[0].budget in (0, 256) and tight.comparison.compared == 0
-    assert engine.probes.probes(engine, budget=256).comparison.compared == 1
-    assert engine.probes.probes(engine).comparison.lost == ()
+    assert engine.probes.run(engine, budget=256).comparison.compared == 1
+    assert engine.probes.run(engine).comparison.lost == ()
 
 
 def test_each_probe_is_compared_with_its_own_last_run(engine: Engine) -> None:
     first = engine.probes.add(QUESTION, [Expectation(HOSTS)]).probe
     second = engine.probes.add("What does Odile want?", [Expectation(text="raw curves")]).probe
-    engine.probes.probes(engine, [first.id])
-    assert engine.probes.probes(engine, [second.id, second.id]).comparison.compared == 0
-    assert engine.probes.probes(engine).comparison.compared == 2
+    engine.probes.run(engine, [first.id])
+    assert engine.probes.run(engine, [second.id, second.id]).comparison.compared == 0
+    assert engine.probes.run(engine).comparison.compared == 2
 
 
 def run_of(at: str, found: bool, name: str = "p") -> Run:
@@ -238,7 +238,7 @@ def test_a_full_disk_is_reported_and_a_read_only_run_is_not_recorded(engine: Eng
     engine.probes.add(QUESTION, [Expectation(HOSTS)])
     engine.refresh_index()
     with trip("create:link", fail(28)), pytest.raises(WriteFailed, match=r"logs/probes-2026-06\.jsonl"):
-        engine.probes.probes(engine)
+        engine.probes.run(engine)
     with Engine.open(root, read_only=True) as other:
         assert other.probes.run(other).run.expectations == 1
         with pytest.raises(ReadOnly):

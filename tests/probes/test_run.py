@@ -87,11 +87,11 @@ def test_a_run_makes_no_gate_call_and_is_repeatable(engine: Engine, monkeypatch:
 def test_a_probe_is_lost_when_its_file_is_deleted(engine: Engine, root: Path) -> None:
     engine.probes.add("Which port does the broker use?", [BROKER])
     engine.probes.add("What does Odile want?", [CURVES])
-    first = engine.probes.probes(engine)
+    first = engine.probes.run(engine)
     assert first.run.recall == 1 and first.comparison.at == "" and first.comparison.compared == 0
     (root / HOSTS).unlink()
     (root / "knowledge/people/odile.md").write_text("# Odile\n")
-    second = engine.probes.probes(engine)
+    second = engine.probes.run(engine)
     assert second.run.recall == 0
     why = [each.why for done in second.run.results for each in done.evidence]
     assert why == [

@@ -76,7 +76,7 @@ def test_five_turns_with_other_topics_send_the_same_prefix(engine: Engine, chat:
     assert (usage.input_tokens, usage.cached_tokens) == (300, 200)
     assert usage.cache_write_tokens == (0 if chat.name == "gemini" else 70)
     # Cost and input are logged.
-    calls = [record for record in engine.costs.costs.records() if record.operation == "chat"]
+    calls = [record for record in engine.costs.log.records() if record.operation == "chat"]
     assert [(call.provider, call.discussion) for call in calls] == [(chat.name, sent[0].session_id)] * 5
     assert [call.usage.cached_tokens for call in calls] == [200] * 5
     assert len(engine.prefixes.last(10, sent[0].session_id)) == 5
@@ -136,7 +136,7 @@ def test_tool_results_are_sent_without_secrets_and_each_call_is_logged(
     answer = chat.turns(chat.bodies[1])[-1]["output"]
     assert (sent.problem, sent.reply.text) == ("", "Done.")
     assert "The key is [secret]." in answer and secret not in str(chat.bodies)
-    records = [record for record in engine.costs.costs.records() if record.discussion == sent.session_id]
+    records = [record for record in engine.costs.log.records() if record.discussion == sent.session_id]
     assert [(record.operation, record.usage.input_tokens) for record in records] == [("chat", 300)] * 2
 
 

@@ -81,7 +81,7 @@ def test_setup_encrypts_and_lists_files_committed_in_plain_text(machines: Machin
     assert desk.engine.private.setup().made_key is False and not desk.engine.private.state().problem
     entry, data = desk.engine.history.recall("HEAD", PATH)
     assert b"windfall" in data and entry.revision == git(desk.root, "rev-parse", "HEAD")
-    plan = desk.engine.history.undo("HEAD")
+    plan = desk.engine.history.undo_plan("HEAD")
     assert {each.path: each.why for each in plan.blocked}[PATH] == "is encrypted"
 
 

@@ -44,7 +44,7 @@ def until(engine: Engine, state: str) -> Arrival:
     """Wait until the only event has a state; return it."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        (found,) = engine.signals.signals.all()
+        (found,) = engine.signals.log.all()
         if found.state == state:
             return found
         time.sleep(0.02)
@@ -63,7 +63,7 @@ def test_a_due_schedule_is_traced_compiled_reported_and_handed_out_until_ended(
     (traced,) = [each for each in events if isinstance(each, TurnTraced)]
     (made,) = [each for each in events if isinstance(each, PromptCompiled)]
     assert signal.key == traced.key == made.key and traced.trace.active == ("evening",)
-    (arrival,) = engine.signals.signals.all()
+    (arrival,) = engine.signals.log.all()
     assert (arrival.state, arrival.topics, arrival.tokens) == ("waiting", ("evening",), made.compiled.tokens)
 
     with Engine.open(engine.workspace.root, clock=lambda: now[0]) as other:
@@ -74,12 +74,12 @@ def test_a_due_schedule_is_traced_compiled_reported_and_handed_out_until_ended(
         now[0] += LEASE  # as if the other process had been killed
         again = engine.signals.take("me", LEASE)
         assert again is not None and (again.arrival.id, again.arrival.taken) == (arrival.id, 2)
-        assert engine.signals.signals.end(arrival.id, said="written").state == "done"
+        assert engine.signals.log.end(arrival.id, said="written").state == "done"
         assert other.signals.log.end(arrival.id, failed=True).state == "done", "the first result counts"
     now[0] += LEASE
     assert engine.signals.take("me", LEASE) is None
     with pytest.raises(JobError, match="no such event"):
-        engine.signals.signals.end("evt_none")
+        engine.signals.log.end("evt_none")
 
 
 def test_an_event_is_handed_out_as_soon_as_its_prompt_can_be_compiled(engine: Engine) -> None:
@@ -89,7 +89,7 @@ def test_an_event_is_handed_out_as_soon_as_its_prompt_can_be_compiled(engine: En
     engine.signals.look()
     with pytest.raises(BudgetError):
         engine.signals.take("me", LEASE)
-    (arrival,) = engine.signals.signals.all()
+    (arrival,) = engine.signals.log.all()
     assert (arrival.state, arrival.taken) == ("waiting", 0)
     engine.configuration.change("context_compiler.token_budget", "32000")
     engine.reload_config()
@@ -104,7 +104,7 @@ def test_concurrent_takers_get_each_event_once(engine: Engine) -> None:
     barrier, found = threading.Barrier(4), list[str]()
 
     def take() -> None:
-        log = type(engine.signals.signals)(Files(engine.workspace), engine.clock)
+        log = type(engine.signals.log)(Files(engine.workspace), engine.clock)
         barrier.wait(60)
         while (taken := log.take("x", LEASE)) is not None:
             found.append(taken.text)
@@ -123,7 +123,7 @@ def test_a_delivery_counts_once_across_processes_and_unmatched_events_are_kept(e
         assert other.signals.arrive("ci", "failed", "x", delivery="d") is None
         assert other.signals.arrive("email", "failed", "x", delivery="d") is not None
     engine.signals.look()
-    assert [(each.source, each.state) for each in engine.signals.signals.all()] == [
+    assert [(each.source, each.state) for each in engine.signals.log.all()] == [
         ("ci", "nothing"), ("email", "arrived"),
     ]  # fmt: skip  # the other process handles its own event unless killed
 
@@ -132,7 +132,7 @@ def test_events_of_a_killed_process_are_handled_by_another(engine: Engine, now: 
     with Engine.open(engine.workspace.root, clock=lambda: now[0]) as killed:
         killed.signals.arrive("email", "new_message", "mail")
     events: list[object] = []
-    engine.signals.signals.all()
+    engine.signals.log.all()
     engine.subscribe(events.append)
     now[0] += timedelta(minutes=1)
     engine.signals.look()

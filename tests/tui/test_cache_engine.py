@@ -61,7 +61,7 @@ def workspace(sample: Path) -> Path:
             sources=sources,
             ttl_s=None,
         )
-        engine.costs.costs.record("chat", "openai", "gpt-5.6", Usage(7000, 4096, 0, 0, 90), discussion=OTHER)
+        engine.costs.log.record("chat", "openai", "gpt-5.6", Usage(7000, 4096, 0, 0, 90), discussion=OTHER)
     with Engine.open(sample, clock=lambda: NOW) as engine:
         file = sample / MEMORY
         file.write_text(file.read_text().replace("Vestrand", "VESTRAND", 1))
@@ -77,7 +77,7 @@ def workspace(sample: Path) -> Path:
             ttl_s=300,
         )
         for _call in range(3):
-            engine.costs.costs.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion=USED)
+            engine.costs.log.record("chat", "anthropic", "claude-sonnet-5-5", usage, discussion=USED)
     return sample
 
 

@@ -78,7 +78,7 @@ def cache_show(engine: Engine, discussion: str, as_json: bool) -> None:
 @click.argument("discussion", metavar="ID")
 def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
     """Invalidate a discussion's cache: the next call starts a new one."""
-    state = engine.discussions.named.invalidate(discussion, "invalidated by hand")
+    state = engine.discussions.ending.invalidate(discussion, "invalidated by hand")
     _print(state, engine.clock(), as_json)
 
 
@@ -86,14 +86,14 @@ def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
 @click.argument("discussion", metavar="ID")
 def cache_disable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Turn caching off for a discussion."""
-    _print(engine.discussions.named.disable(discussion), engine.clock(), as_json)
+    _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
 
 
 @cache.verb("enable", "autopoiesis cache enable ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_enable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Turn caching on again for a discussion."""
-    _print(engine.discussions.named.enable(discussion), engine.clock(), as_json)
+    _print(engine.discussions.ending.enable(discussion), engine.clock(), as_json)
 
 
 def cached(state: DiscussionCacheState, now: datetime) -> str:

@@ -55,8 +55,8 @@ def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_js
         else:
             _print_estimates(found)
     else:
-        sums = engine.costs.costs.sums(by, None if since is None else since.date())
-        status = engine.costs.costs.status()
+        sums = engine.costs.log.sums(by, None if since is None else since.date())
+        status = engine.costs.guard.status()
         if as_json:
             emit_json(_tree(sums, status, engine.costs.prices.as_of))
         else:
@@ -148,7 +148,7 @@ def _estimates(engine: Engine) -> Estimates:
     from engine.costs.estimates import estimate, recent_use  # noqa: PLC0415 — not for `--help`
 
     small, large, embedding = _models(engine.config)
-    used = recent_use(engine.costs.costs.records(), engine.clock().date())
+    used = recent_use(engine.costs.log.records(), engine.clock().date())
     return estimate(engine.costs.prices, small=small, large=large, embedding=embedding, used=used)
 
 

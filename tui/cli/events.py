@@ -33,7 +33,7 @@ def events() -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 def events_list(engine: Engine, limit: int, as_json: bool) -> None:
     """List events, newest first, with the playbooks they activated and who took them."""
-    every = engine.signals.signals.all()[::-1]
+    every = engine.signals.log.all()[::-1]
     if as_json:
         emit_json(every[:limit])
         return
@@ -88,7 +88,7 @@ def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool
 @click.option("--said", default="", help="The outcome, as shown by `events list`.")
 def events_end(engine: Engine, name: str, failed: bool, said: str) -> None:
     """Mark an event as done."""
-    ended = engine.signals.signals.end(name, failed=failed, said=said)
+    ended = engine.signals.log.end(name, failed=failed, said=said)
     emit(f"{ended.id} {_state(ended)}")
 
 

@@ -33,7 +33,7 @@ def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> i
     logs and conversations stay as they are; transcripts are never changed. Exit code 1 if the commit cannot
     be undone.
     """
-    plan = engine.history.undo(revision)
+    plan = engine.history.undo_plan(revision)
     done = engine.history.undo(plan) if apply and plan.can_apply else None
     if as_json:
         tree = {**plain(plan), "entry": entry_tree(plan.entry), "can_apply": plan.can_apply}
@@ -139,7 +139,7 @@ def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) ->
     """List the branches explore/* and extract/*: age, commits and changed files."""
     if apply and not prune:
         raise click.UsageError("--apply needs --prune")
-    found = engine.history.prune() if apply else engine.history.explorations()
+    found = engine.history.prune() if apply else engine.history.branches()
     shown = [each for each in found if each.due or not prune]
     if as_json:
         emit_json({"branches": shown, "removed": apply})

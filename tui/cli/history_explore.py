@@ -82,7 +82,7 @@ def history_explore(
 
 
 def _list(engine: Engine, as_json: bool) -> int:
-    found = [each for each in engine.history.explorations() if each.name.startswith("explore/")]
+    found = [each for each in engine.history.branches() if each.name.startswith("explore/")]
     if as_json:
         emit_json({"branches": found})
     elif found:

@@ -140,7 +140,7 @@ def probe_run(
     commit = None if as_of is None else engine.revisions.find(as_of)
     if commit is None:
         with progress("probing") as report:
-            done = engine.probes.probes(engine, names, budget=budget, record=not no_record, progress=report)
+            done = engine.probes.run(engine, names, budget=budget, record=not no_record, progress=report)
     else:
         done = _recalled(engine, commit, names, budget)
         print_commit(commit)

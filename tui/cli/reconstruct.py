@@ -212,7 +212,7 @@ def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bo
     if len(names) > 2:
         raise click.UsageError("give one or two branches")
     if not names:
-        found = [each.name for each in engine.history.explorations() if each.name.startswith("extract/")]
+        found = [each.name for each in engine.history.branches() if each.name.startswith("extract/")]
         if not found:
             emit_problems(
                 ["autopoiesis: no extract/ branch; create one with: autopoiesis reconstruct --branch NAME"]

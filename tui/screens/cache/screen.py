@@ -82,7 +82,7 @@ class CacheScreen(CacheLayout, panels=("providers", "discussions", "settings", "
         super().__init__(bench)
         engine = bench.engine
         self._changes: Lane[CacheChange, str] = self.lane(
-            lambda change: change.apply(engine.discussions.named),
+            lambda change: change.apply(engine.discussions.ending),
             self._changed,
             partial(self._changed, error=True),
             in_turn=True,
