@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.errors import AutopoiesisError, TranscriptError
-from engine.providers.caches import StoredCache
+from engine.providers.chat import StoredCache
 from engine.store.paths import valid_session_id
 from engine.store.typed import typed
 

@@ -11,8 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, SendFailed
-from engine.providers.caches import CacheGone, NamedCaches, StoredCache
-from engine.providers.chat import TTL_SECONDS, ChatRequest, Tool, Ttl
+from engine.providers.chat import TTL_SECONDS, CacheGone, ChatRequest, NamedCaches, StoredCache, Tool, Ttl
 from engine.providers.loop import LoopThread
 from engine.redaction.detect import redact
 

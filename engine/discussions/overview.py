@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.costs.model import CostRecord
     from engine.discussions.caches import DiscussionCacheState
     from engine.settings.model import CacheSettings
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
     from engine.store.paths import Workspace
 
 PROVIDERS = ("anthropic", "gemini", "openai")

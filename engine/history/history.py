@@ -103,7 +103,7 @@ class History:
             every: All commits that added or removed it, not only the first.
             case: Match case.
         """
-        from engine.history.when import when  # noqa: PLC0415 — loaded on demand
+        from engine.history.blame import when  # noqa: PLC0415 — loaded on demand
 
         return when(
             self.repository.git,

@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.context.rule_sections import CALLED, line_of
 from engine.errors import AutopoiesisError
-from engine.injections.log import InjectionLog
-from engine.injections.model import InjectedSection, Injection, RulesShown, UseNote, entry_of, message_hash
+from engine.injections.log import (
+    InjectedSection,
+    Injection,
+    InjectionLog,
+    RulesShown,
+    UseNote,
+    entry_of,
+    message_hash,
+)
 from engine.injections.use import ShownSection, was_opened, were_useful
 from engine.rules.prompt import held
 from engine.rules.rulebook import PATH, rules_in

@@ -15,8 +15,7 @@ from engine.discussions.sending import Sending
 from engine.discussions.turn import Sent
 from engine.engine import Engine
 from engine.errors import SendFailed
-from engine.providers.caches import CacheGone, StoredCache
-from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat import CacheGone, ChatReply, ChatRequest, StoredCache, Usage
 from tests.discussions.scripted import Purse, Scripted
 
 NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)

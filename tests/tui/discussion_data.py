@@ -18,7 +18,7 @@ from engine.discussions.turn import Sent, Step
 from engine.providers.chat import ChatReply, Usage
 from engine.settings.editing import Configuration, SettingChange, SettingInfo
 from engine.settings.model import CacheSettings, ChatProviderName
-from engine.stability.misses import Culprit, Misses, misses
+from engine.stability.record import Culprit, Misses, misses
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine

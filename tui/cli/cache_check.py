@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.context.stability import Break
     from engine.engine import Engine
     from engine.stability.check import Check, CheckedTurn
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
 
 _MESSAGE = "What is next?"
 """The default message; any will do, because the prefix does not depend on it."""

@@ -17,7 +17,7 @@ from tui.render.figures import count, dollars, left, plural
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview, ProviderCaches
     from engine.engine import Engine
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
 
 _DAYS = 30
 _MOST_DAYS = 365

@@ -35,7 +35,7 @@ from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
 from engine.knowledge.pages import commands_page
 from engine.knowledge.proposed import WHY, Reason
-from engine.knowledge.signs import COMMON, stem
+from engine.knowledge.similarity import COMMON, stem
 from engine.provenance.spoken import in_fences
 from engine.redaction.detect import redact
 from engine.startup.lazy import expression

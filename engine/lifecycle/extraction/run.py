@@ -32,9 +32,9 @@ from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import ReviewQueue, pending_items
+from engine.lifecycle.extraction.extractor import Known, Session, known_in, read_session
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, WrittenItem, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
-from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
 from engine.store.commit_message import commit_message
 from engine.transcripts.places import head_fields, read_head
 
