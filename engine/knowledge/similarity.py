@@ -1,7 +1,7 @@
 """Finds existing knowledge that is equal or nearly equal to a text.
 
 A lost fact is worse than a duplicate. Two texts are therefore the same only if all distinguishing details
-agree (``engine.knowledge.signs``), they are close in meaning by the built-in vectors, and they share most
+agree, they are close in meaning by the built-in vectors, and they share most
 words in much the same order. ``tests/knowledge/test_similarity.py`` measures this and prints the table from
 which the threshold was chosen.
 
