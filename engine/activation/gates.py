@@ -188,7 +188,7 @@ class ModelGate:
     async def _complete(self, question: GateQuestion, limit: int, timeout: float) -> ChatReply:
         import asyncio  # noqa: PLC0415 — slow; most messages ask no model
 
-        from engine.providers.completion import complete  # noqa: PLC0415 — as above
+        from engine.providers.asking import complete  # noqa: PLC0415 — as above
 
         spending = self._spending
         if spending is not None:

@@ -11,7 +11,7 @@ from engine.agents.log import HookLog, HookRun
 from engine.context.subscriptions import offers
 from engine.conversations.conversations import is_conversation
 from engine.errors import AutopoiesisError
-from engine.injections.model import InjectedSection, Injection
+from engine.injections.log import InjectedSection, Injection
 from engine.recall.labels import Place
 from engine.recall.recall import spans
 

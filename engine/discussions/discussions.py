@@ -17,7 +17,7 @@ from engine.store.paths import valid_session_id
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
-    from engine.discussions.ending import Ending
+    from engine.discussions.named import Ending
     from engine.discussions.sending import Sending
     from engine.providers.chat import ChatProvider
     from engine.settings.model import ChatProviderName, ChatSettings
@@ -36,8 +36,7 @@ class Discussions:
     def sending(self, *, provider: ChatProviderName | None = None, model: str = "") -> Sending:
         """Sends messages to a model; provider and model default to the settings."""
         from engine.context import tokens  # noqa: PLC0415 — as below
-        from engine.discussions.money import Bills  # noqa: PLC0415 — as below
-        from engine.discussions.sending import Sending  # noqa: PLC0415 — most commands ask no model
+        from engine.discussions.sending import Bills, Sending  # noqa: PLC0415 — most commands ask no model
 
         settings = self._engine.config.chat
         if provider is not None and provider != settings.provider:
@@ -69,7 +68,7 @@ class Discussions:
     @property
     def ending(self) -> Ending:
         """Invalidates, disables and enables caches by hand."""
-        from engine.discussions.ending import Ending  # noqa: PLC0415 — hardly ever needed
+        from engine.discussions.named import Ending  # noqa: PLC0415 — hardly ever needed
         from engine.providers.select import chat_provider_for  # noqa: PLC0415 — as above
 
         def provider(name: str, model: str) -> ChatProvider:

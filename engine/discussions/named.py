@@ -10,16 +10,15 @@ from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.discussions.request import prefix_hash
-from engine.errors import SendFailed
-from engine.providers.caches import CacheGone, NamedCaches, StoredCache
-from engine.providers.chat import TTL_SECONDS
+from engine.errors import AutopoiesisError, SendFailed
+from engine.providers.chat import TTL_SECONDS, CacheGone, ChatRequest, NamedCaches, StoredCache, Tool, Ttl
+from engine.providers.loop import LoopThread
+from engine.redaction.detect import redact
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
-    from engine.discussions.caches import DiscussionCaches
-    from engine.discussions.state import DiscussionCacheState
-    from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
+    from engine.discussions.caches import DiscussionCaches, DiscussionCacheState
+    from engine.providers.chat import ChatProvider, ChatReply
 
 ASIDE_S = 20.0
 """Timeout of cache maintenance besides the reply itself, seconds."""
@@ -161,3 +160,137 @@ def _why_not_read(state: DiscussionCacheState, broken: str, now: datetime, least
     if state.expires_at is not None and state.expires_at <= now:
         return "the cache had expired"
     return given_up or f"the provider cached nothing; it caches prefixes from {least:,} tokens"
+
+
+LEAST_MORE = 128
+"""Minimum extra tokens that justify another cache boundary."""
+
+_KEY = 32
+"""Characters of the prefix hash in a cache key; services accept 64 in all."""
+
+
+def request_for(
+    compiled: Compiled,
+    *,
+    least: int,
+    count: Callable[[str], int],
+    max_tokens: int,
+    ttl: Ttl | None,
+    generation: int | None = None,
+    tools: tuple[Tool, ...] = (),
+) -> ChatRequest:
+    """The request for a prompt.
+
+    Args:
+        least: The model's minimum cacheable prefix in tokens; no cache is requested for a shorter one.
+        count: Counts tokens.
+        generation: Part of the key shared by requests with the same prefix; ``None`` for no key.
+    """
+    prefix = compiled.text[: compiled.stable_prefix_length]
+    pieces = _pieces(prefix, compiled.boundaries, least, count)
+    pays = count(prefix) >= least
+    request = ChatRequest(
+        prefix=pieces,
+        rest=compiled.text[compiled.stable_prefix_length :],
+        max_tokens=max_tokens,
+        ttl=ttl if pays else None,
+        tools=tools,
+    )
+    if generation is None or not pays:
+        return request
+    return replace(request, cache_key=f"{prefix_hash(request)[:_KEY]}.{generation}")
+
+
+def without_secrets(request: ChatRequest) -> tuple[ChatRequest, int]:
+    """The request with secrets redacted, and the number of redactions (N3).
+
+    Redaction is deterministic, so a stable prefix stays stable.
+    """
+    found = 0
+
+    def clean(text: str) -> str:
+        nonlocal found
+        said, count = redact(text)
+        found += count
+        return said
+
+    return replace(request, prefix=tuple(map(clean, request.prefix)), rest=clean(request.rest)), found
+
+
+def prefix_hash(request: ChatRequest) -> str:
+    """sha256 of the prefix; empty if there is none."""
+    text = "".join(request.prefix)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+def _pieces(
+    prefix: str, boundaries: Sequence[int], least: int, count: Callable[[str], int]
+) -> tuple[str, ...]:
+    """Cuts the prefix into pieces, each long enough for a cache to exist and pay off."""
+    if not prefix:
+        return ()
+    cuts: list[int] = []
+    reached = 0
+    for boundary in sorted(each for each in set(boundaries) if 0 < each < len(prefix)):
+        tokens = count(prefix[:boundary])
+        if tokens >= max(least, 1) and tokens - reached >= LEAST_MORE:
+            cuts.append(boundary)
+            reached = tokens
+    if cuts and count(prefix[cuts[-1] :]) < LEAST_MORE:
+        cuts.pop()
+    cuts = cuts[-2:]
+    return tuple(prefix[start:end] for start, end in zip([0, *cuts], [*cuts, len(prefix)], strict=True))
+
+
+@dataclass(eq=False)
+class Ending:
+    """Ends caches by hand. ``provider`` creates the provider of a cache from its name and model."""
+
+    caches: DiscussionCaches
+    provider: Callable[[str, str], ChatProvider]
+
+    def invalidate(self, discussion_id: str, why: str) -> DiscussionCacheState:
+        """Invalidates a discussion's cache; the next call starts a new one.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        before = self.caches.get(discussion_id)
+        after = self.caches.invalidate(discussion_id, why, by_hand=True)
+        return self._ended(before, after)
+
+    def disable(self, discussion_id: str) -> DiscussionCacheState:
+        """Disables caching for a discussion.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        before = self.caches.get(discussion_id)
+        return self._ended(before, self.caches.set_enabled(discussion_id, False))
+
+    def enable(self, discussion_id: str) -> DiscussionCacheState:
+        """Enables caching for a discussion again.
+
+        Raises:
+            TranscriptError: Invalid session id.
+        """
+        return self.caches.set_enabled(discussion_id, True)
+
+    def _ended(self, before: DiscussionCacheState, after: DiscussionCacheState) -> DiscussionCacheState:
+        if not before.cached_content:
+            return after
+        kept = ""
+        if self.caches.others_hold(after.discussion_id, before.cached_content):
+            return self.caches.forget_name(after.discussion_id, before.cached_content, kept)
+        self.caches.shared.gone(before.cached_content)
+        try:
+            service = self.provider(before.provider, before.model)
+            if isinstance(service, NamedCaches):
+                loop = LoopThread()
+                try:
+                    loop.run(service.delete_cache(before.cached_content, timeout=ASIDE_S))
+                finally:
+                    loop.close(service.aclose)
+        except AutopoiesisError as error:
+            kept = f"{after.why}; the service's copy stays until it expires: {error}"
+        return self.caches.forget_name(after.discussion_id, before.cached_content, kept)

@@ -13,9 +13,9 @@ from engine.transcripts.places import read_head, session_files
 
 if TYPE_CHECKING:
     from engine.costs.model import CostRecord
-    from engine.discussions.state import DiscussionCacheState
+    from engine.discussions.caches import DiscussionCacheState
     from engine.settings.model import CacheSettings
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
     from engine.store.paths import Workspace
 
 PROVIDERS = ("anthropic", "gemini", "openai")

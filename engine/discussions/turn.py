@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from engine.context.tools import ToolDefinition
     from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
-    from engine.discussions.caches import DiscussionCaches
-    from engine.discussions.state import DiscussionCacheState
+    from engine.discussions.caches import DiscussionCaches, DiscussionCacheState
     from engine.injections.injections import Injections
     from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.providers.chat import ChatReply

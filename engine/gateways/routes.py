@@ -31,7 +31,7 @@ from engine.transcripts.capture import NewMessage
 from engine.transcripts.places import list_transcripts
 
 if TYPE_CHECKING:
-    from engine.discussions.state import DiscussionCacheState
+    from engine.discussions.caches import DiscussionCacheState
     from engine.engine import Engine
 
 _CONCURRENCY = 4

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.views import LEDGER_PATH
 from engine.errors import RepositoryError
-from engine.history import branches, diffs, explorations, log, snapshots
+from engine.history import diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
@@ -21,11 +21,10 @@ from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 
 if TYPE_CHECKING:
-    from engine.history.branches import Branch
-    from engine.history.explorations import Exploration
+    from engine.history.blame import Teachers
+    from engine.history.explorations import Branch, Exploration
     from engine.history.model import Blame, Entry, Learned
     from engine.history.snapshots import Snapshot, SnapshotKind
-    from engine.history.teachers import Teachers
     from engine.history.undo import Undoing
     from engine.knowledge.knowledge import Knowledge
     from engine.store.files import Files
@@ -104,7 +103,7 @@ class History:
             every: All commits that added or removed it, not only the first.
             case: Match case.
         """
-        from engine.history.when import when  # noqa: PLC0415 — loaded on demand
+        from engine.history.blame import when  # noqa: PLC0415 — loaded on demand
 
         return when(
             self.repository.git,
@@ -141,7 +140,7 @@ class History:
 
     @property
     def _teachers(self) -> Teachers:
-        from engine.history.teachers import Teachers  # noqa: PLC0415 — loaded on demand
+        from engine.history.blame import Teachers  # noqa: PLC0415 — loaded on demand
 
         return Teachers(self.files, self.knowledge)
 
@@ -236,7 +235,7 @@ class History:
 
     def branches(self) -> tuple[Branch, ...]:
         """The branches ``explore/*`` and ``extract/*``, most recently used first."""
-        return branches.branches(self.repository.git, self.head(), self.clock())
+        return explorations.branches(self.repository.git, self.head(), self.clock())
 
     def explore(self, name: str, revision: str = "", only: Sequence[str] = ()) -> Exploration:
         """Creates or finds an exploration branch with its own work tree outside the workspace; see
@@ -271,7 +270,7 @@ class History:
         """Removes and returns the branches that are due; their revisions allow restoring them."""
         with self.files.lock():
             due = tuple(each for each in self.branches() if each.due)
-            branches.prune(self.repository.git, due)
+            explorations.prune(self.repository.git, due)
         return due
 
     # Undo.

@@ -1,13 +1,18 @@
-"""The table of scheduled jobs. To add a job, add an entry to ``own_jobs``."""
+"""The table of scheduled jobs. To add a job, add an entry to ``own_jobs``.
+
+Of the jobs of memory's lifecycle (spec 8, 9.3), new journal lines are written directly: they quote what
+was already said or harvested. Anything that rewrites or moves existing text, or that a model worded, goes to
+the review queue.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from engine.errors import JobError
-from engine.jobs.upkeep import plural, upkeep_jobs
+from engine.history.explorations import FOLDERS
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
 from engine.store.blobs import pack
@@ -16,8 +21,9 @@ from engine.store.cron import OFF
 
 if TYPE_CHECKING:
     from engine.events import EngineEvent
+    from engine.lifecycle.proposals import Outcome, Proposal
     from engine.parts import Parts
-    from engine.probes.run import ProbedEngine
+    from engine.probes.probes import ProbedEngine
 
 
 def own_jobs(parts: Parts) -> tuple[Job, ...]:
@@ -137,3 +143,128 @@ def _probes(parts: Parts, task: Task) -> str:
 def _pack(parts: Parts) -> str:
     packed = pack(parts.repository.git) if parts.repository.has_commits else 0
     return f"{packed:,} objects packed" if packed else "no packing needed"
+
+
+NOTHING = "nothing to do"
+MODEL_DAYS = 7
+"""Maximum days a model words in one run: each may take two minutes, and a run is limited to fifteen."""
+
+_SUNDAY = 6
+
+
+def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
+    """The jobs that condense, prune and snapshot memory."""
+    lifecycle, git = parts.config.lifecycle, parts.config.git
+    return (
+        Job(
+            name="extract", cron="5 * * * *" if lifecycle.extraction_trigger == "hourly" else OFF,
+            run=lambda task: _extract(parts, task),
+            does="Extracts sessions that have ended since the last run, if extraction_trigger is hourly.",
+        ),
+        Job(
+            name="condense-daily", cron=lifecycle.condensation_schedule,
+            run=lambda task: _daily(parts, task),
+            does="Adds what was done and harvested to the day's journal.",
+        ),
+        Job(
+            name="condense-weekly", cron="15 23 * * 0",
+            run=lambda task: _weekly(parts, task),
+            does="Proposes changes to MEMORY.md from the week's journals.",
+        ),
+        Job(
+            name="condense-monthly", cron="20 0 1 * *",
+            run=lambda task: _queue(parts, parts.condenser.monthly(task.day)),
+            does="Reviews all knowledge and proposes what to merge, shorten and archive.",
+        ),
+        Job(
+            name="prune", cron=lifecycle.pruning_schedule, run=lambda _task: _prune(parts),
+            does="Proposes what to move from MEMORY.md and knowledge to the archive.",
+        ),
+        Job(
+            name="snapshot", cron="59 23 * * *" if git.auto_tag_daily else OFF,
+            run=lambda task: _snapshot(parts, task),
+            does="Tags the last commit of the day, and on Sundays that of the week.",
+        ),
+    )  # fmt: skip
+
+
+def _extract(parts: Parts, task: Task) -> str:
+    report = parts.extraction.run_due(lambda _result, done, total: task.tell(done, total))
+    if report is None:
+        return "not due"
+    lines = sum(len(record.items) for each in report.results for record in each.records)
+    return f"{plural(len(report.results), 'session')} read, {plural(lines, 'line')} written"
+
+
+def plural(number: int, what: str) -> str:
+    """``1 line``, ``2 lines``."""
+    return f"{number} {what if number == 1 else what + 's'}"
+
+
+def _daily(parts: Parts, task: Task) -> str:
+    condenser, days = parts.condenser, task.days
+    recaps = 0
+    worded: list[Proposal] = []
+    plain: list[Proposal] = []
+    for number, day in enumerate(days, 1):
+        since = task.since if number == 1 and len(days) > 1 else None  # already condensed up to then
+        recaps += len(condenser.recap(day).recaps)
+        found = condenser.daily(day, ask=day in days[-MODEL_DAYS:], since=since)
+        (worded if found.model else plain).append(found)
+        task.tell(number, len(days))
+    summaries = [plural(recaps, "recap") if recaps else NOTHING]
+    summaries += [_queue(parts, worded), _summary(plain, condenser.apply(plain))]
+    return "; ".join(dict.fromkeys(each for each in summaries if each != NOTHING)) or NOTHING
+
+
+def _weekly(parts: Parts, task: Task) -> str:
+    condenser, (first, *rest) = parts.condenser, task.days
+    if task.since is not None and rest and not condenser.continued(first, task.since):
+        days = rest  # the previous week is done, unless its last day had more messages after that run
+    else:
+        days = [first, *rest]
+    weeks = list(dict.fromkeys(f"{day:%G-W%V}" for day in days))
+    # If a model wrote several versions of MEMORY.md, only one of them could be accepted.
+    return _queue(parts, [condenser.weekly(week, ask=len(weeks) == 1) for week in weeks])
+
+
+def _queue(parts: Parts, proposals: Iterable[Proposal]) -> str:
+    wanted = [each for each in proposals if each.change is not None or each.refused or each.left]
+    return _summary(wanted, parts.condenser.submit(each for each in wanted if each.change is not None))
+
+
+def _prune(parts: Parts) -> str:
+    plan = parts.retention.plan()
+    if not plan.too_many:
+        return _queue(parts, plan.proposals)
+    stays = [each for each in plan.proposals if each.change is not None and not each.change.moving]
+    return f"{_queue(parts, stays)}; {plan.number} files would move, {plan.too_many}: autopoiesis prune"
+
+
+def _summary(proposals: Iterable[Proposal], done: Iterable[Outcome]) -> str:
+    """The outcome of proposals, in one line."""
+    found = list(proposals)
+    clauses = [f"{each.summary}: {each.refused}" for each in found if each.refused]
+    for each in done:
+        summary = each.proposal.summary
+        if each.error:
+            clauses.append(f"{summary}: {each.error}")
+        elif each.applied:
+            clauses.append(summary + (f", committed as {each.commit[:8]}" if each.commit else ""))
+        elif each.waiting and not each.known:
+            clauses.append(f"for review: {summary}")
+    left = [line for each in found for line in each.left if line.startswith("no room ")]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return "; ".join([*clauses, *(f"{line}{more}" for line in left[:1])]) or NOTHING
+
+
+def _snapshot(parts: Parts, task: Task) -> str:
+    history, made = parts.history, list[str]()
+    if not parts.repository.has_commits:
+        return "no commits yet"
+    if parts.repository.branch().startswith(FOLDERS):
+        return "days are not tagged on an exploration branch"
+    for day in task.days:  # includes the previous run's day: its tag moves to commits made after that run
+        made.append(history.tag_daily(day))
+        made.append(history.tag_weekly(day) if day.weekday() == _SUNDAY else "")
+    return ", ".join(filter(None, made)) or "no commits today"

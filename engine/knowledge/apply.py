@@ -23,15 +23,14 @@ from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
 from engine.knowledge import pages
 from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
-from engine.knowledge.edit import HeldItem
-from engine.knowledge.item import Item
+from engine.knowledge.item import HeldItem, Item
 from engine.knowledge.proposed import REFUSED
 from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of, with_line_count
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
 if TYPE_CHECKING:
-    from engine.knowledge.edit import Edit
+    from engine.knowledge.item import Edit
     from engine.store.files import Files
 
 Status = Literal["written", "there", "moved"]

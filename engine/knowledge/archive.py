@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
 from engine.knowledge.file_changes import remove_empty
+from engine.knowledge.footprint import CleanupLog
 from engine.knowledge.inventory import take_inventory
 from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted

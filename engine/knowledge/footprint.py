@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import EntryScan
 from engine.knowledge.links import Links
+from engine.redaction.detect import without_secrets
+from engine.store.files import Files
 from engine.store.repository import Repository
 
 TOP = 30
@@ -96,3 +99,57 @@ def _changed(scan: EntryScan, history: Repository | None, folder: str) -> tuple[
     below = f"{folder}/"
     times = [at for path, at in scan.inventory.changed.items() if path.startswith(below)]
     return (datetime.fromtimestamp(max(times) / _NS, UTC) if times else None), False
+
+
+CLEANUP = "logs/cleanup.jsonl"
+_TOOL = "knowledge"
+
+Record = dict[str, Any]
+
+
+@dataclass(eq=False)
+class CleanupLog:
+    """Writes and reads the append-only cleanup log."""
+
+    files: Files
+    clock: Callable[[], datetime]
+
+    def add(
+        self,
+        summary: str,
+        *,
+        candidates: int,
+        size: int,
+        dry_run: bool,
+        human_approved: bool,
+        **more: str,
+    ) -> None:
+        """Adds a line with secrets redacted; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written.
+
+        ``size`` is in bytes; ``human_approved`` says that a person agreed to the change.
+        """
+        record = {
+            "ts": self.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "tool": _TOOL,
+            "dry_run": dry_run,
+            "candidates": candidates,
+            "bytes": size,
+            "human_approved": human_approved,
+            "summary": summary,
+            **more,
+        }
+        self.files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
+
+    def records(self) -> Iterator[Record]:
+        """All readable records, oldest first, without those of other tools."""
+        try:
+            data = self.files.read(CLEANUP, limit=None)
+        except (FileNotFoundError, AutopoiesisError):
+            return
+        for line in data.splitlines():
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict) and record.get("tool") == _TOOL:
+                yield record

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from engine.knowledge.edit import Edit
+from engine.knowledge.item import Edit
 from engine.knowledge.review import PendingItem, pending_item_in, tree_of
 from engine.store.typed import typed
 

@@ -63,8 +63,7 @@ class KnowledgeEntries:
 
     def footprint(self) -> Footprint:
         """Audits the size of the entries; recorded if the workspace is writable."""
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
-        from engine.knowledge.footprint import audit  # noqa: PLC0415 — only on demand
+        from engine.knowledge.footprint import CleanupLog, audit  # noqa: PLC0415 — only on demand
 
         scan = self.scan()
         return audit(scan, self.links(scan), self.repository, CleanupLog(self.files, self.clock))
@@ -84,7 +83,7 @@ class KnowledgeEntries:
     @cached_property
     def _archive(self) -> EntryArchive:
         from engine.knowledge.archive import EntryArchive  # noqa: PLC0415 — only on demand
-        from engine.knowledge.cleanup import CleanupLog  # noqa: PLC0415 — only on demand
+        from engine.knowledge.footprint import CleanupLog  # noqa: PLC0415 — only on demand
 
         return EntryArchive(
             self.files,

@@ -3,30 +3,34 @@
 References are read in entries, skills, other files in ``knowledge/``, topics and presets. In entries and
 skills a broken reference is an error. Elsewhere only links and wikilinks are checked, as warnings, because
 journals and notes often name paths outside the workspace.
+
+As in Obsidian, a name in a wikilink may be preceded by as many parent folders as needed to make it unique:
+``[[people/maren]]``. Case is ignored. Shared knowledge matches only if the workspace itself has no such name;
+within a share, its own files come first.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
+from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from engine.context.sources import FILE_LIMIT
-from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.entries import EntryScan
-from engine.knowledge.inventory import hidden
-from engine.knowledge.names import NameIndex
-from engine.knowledge.places import OutsideWorkspace, Places, joined
-from engine.knowledge.private import is_layout, private_points
-from engine.knowledge.references import Reference, references
+from engine.errors import AutopoiesisError, EntryError, PathRefused, Problem
+from engine.knowledge.entries import Entry, EntryScan, innermost, plain
+from engine.knowledge.inventory import Inventory, hidden, take_inventory
+from engine.knowledge.references import Reference, is_path, references, without_examples
+from engine.store import sparse
 from engine.store.documents import parse, sections
 from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.files import Files
-from engine.store.paths import is_shared, shown
+from engine.store.paths import Workspace, is_shared, shown
 from engine.topics.fields import near
 
 _READ = ("knowledge/", ".library/", "topics/", "presets/")
@@ -381,3 +385,216 @@ def all_problems(scan: EntryScan, links: Links) -> tuple[Problem, ...]:
     """All problems with entries and references, without duplicates, by path and line."""
     found = {replace(problem, path=shown(problem.path)) for problem in (*scan.problems, *links.problems)}
     return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))
+
+
+_PRIVATE = re.compile(
+    r"(?<![\w/.@<>-])(?:\./|(?:\.\./)+)?((?:knowledge|raw|conversations|logs)/[\w@%+./-]+)(?![\w<{*$])"
+)
+_MAIL_ID = re.compile(
+    r"\bmid:[^\s<>@]{1,200}@[^\s<>]{1,200}"
+    r"|\b(?:message-id|in-reply-to)\s?:\s?<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?"
+    r"|<(?=[^\s<>@]{0,60}\d)[^\s<>@:/]{12,200}@[^\s<>@]{1,200}>",
+    re.IGNORECASE,
+)
+_LAYOUT = re.compile(
+    r"knowledge/(?:(?:facts|decisions|questions|playbooks|tasks|digest)\.md|ledger\.json|memory/MEMORY\.md"
+    r"|projects/_active\.md|people/_index\.md|prompts/system\.md|identity/[A-Z]+\.md"
+    r"|(?:archive|identity|memory|journal|projects|people|procedures|reference|files|prompts)/?)"
+    r"|raw/conversations/?|logs/cleanup\.jsonl"
+)
+
+
+def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
+    """Line and reason of every reference to private data in a skill.
+
+    ``first_line`` is the line on which ``text`` starts. Fenced code counts as an example unless it names one
+    of ``known``, the workspace's files.
+    """
+    breaks = [match.start() for match in re.finditer("\n", text)]
+    prose = without_examples(text)
+    found: dict[tuple[int, str], None] = {}
+    for match in _PRIVATE.finditer(text):
+        path = match[1].rstrip(".")
+        is_example = prose[match.start() : match.end()] != match[0]
+        if is_layout(path) or (is_example and path not in known) or not is_path(path):
+            continue
+        if path in known or _is_file_path(path):
+            line = first_line + bisect_right(breaks, match.start())
+            found[line, f"a skill refers to private knowledge: {path}"] = None
+    for match in _MAIL_ID.finditer(prose):
+        line = first_line + bisect_right(breaks, match.start())
+        found[line, f"a skill contains a mail id: {match[0]}"] = None
+    return sorted(found)
+
+
+def is_layout(path: str) -> bool:
+    """True if every workspace has this path, so that it reveals nothing about this one."""
+    return _LAYOUT.fullmatch(path) is not None
+
+
+def _is_file_path(path: str) -> bool:
+    """True if a path is meant as a file, such as ``logs/x.jsonl`` but not ``logs/x``."""
+    return path.endswith((".jsonl", ".log") if path.startswith("logs/") else (".jsonl", ".md"))
+
+
+_ORDER = ("entry", "skill", "person", "project", "topic", "file", "shared")
+_ENTRIES = {"knowledge": "entry", "skill": "skill"}
+_OWN_NAME = ("person", "topic")
+
+
+class NameIndex:
+    """Maps names to files. If several kinds share a name, the first kind in ``_ORDER`` wins."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._known: dict[str, dict[str, dict[str, None]]] = {kind: defaultdict(dict) for kind in _ORDER}
+        self._markers = set()
+        self._tails: dict[str, dict[str, None]] = defaultdict(dict)
+        for entry in entries:
+            self._add_tails(entry.folder, entry.location)
+            self._markers.add(entry.location)
+            kind = "shared" if is_shared(entry.location) else _ENTRIES[entry.kind]
+            for name in (entry.name, entry.folder.split("/")[-1]):
+                self._known[kind][plain(name)][entry.location] = None
+
+    def add(self, path: str, header: Mapping[str, object]) -> None:
+        """Adds a file that is not an entry, by its own name and the name in its header."""
+        kind, names = _kind_of(path)
+        if path in self._markers:
+            return
+        self._add_tails(path.removesuffix(".md"), path)
+        if not kind:
+            return
+        title = header.get("name")
+        if kind in _OWN_NAME and isinstance(title, str) and title.strip():
+            names = (*names, title)
+        for name in names:
+            self._known[kind][plain(name)][path] = None
+
+    def find(self, name: str, source: str = "") -> tuple[str, ...]:
+        """The files with a name, sorted; ``source`` is the file that refers to it."""
+        key = "/".join(plain(part) for part in name.removesuffix(".md").strip("/").split("/"))
+        tails = self._tails.get(key, ())
+        if is_shared(source):
+            around = "/".join(source.split("/")[:3]) + "/"
+            if beside := sorted(path for path in tails if path.startswith(around)):
+                return tuple(beside)
+        if "/" in key:
+            return tuple(sorted(path for path in tails if not is_shared(path)) or sorted(tails))
+        for kind in _ORDER:
+            if key in self._known[kind]:
+                return tuple(sorted(self._known[kind][key]))
+        return ()
+
+    def entry(self, name: str) -> tuple[str, ...]:
+        """The entries, or else the skills, with a name, sorted."""
+        key = plain(name)
+        return tuple(sorted(self._known["entry"].get(key) or self._known["skill"].get(key) or ()))
+
+    def _add_tails(self, name: str, path: str) -> None:
+        """Adds a file by its name with any number of parent folders."""
+        parts = [plain(part) for part in name.split("/")]
+        for first in range(len(parts)):
+            self._tails["/".join(parts[first:])][path] = None
+
+    @property
+    def all(self) -> list[str]:
+        """All names, sorted within their kind."""
+        return [name for kind in _ORDER for name in sorted(self._known[kind])]
+
+
+def _kind_of(path: str) -> tuple[str, tuple[str, ...]]:
+    """The kind of a file and the names it gets from its path."""
+    parts = path.split("/")
+    stem = parts[-1].removesuffix(".md")
+    if parts[0] == "topics":
+        return "topic", (stem,)
+    if parts[0] != "knowledge":
+        return "", ()
+    if parts[1] == "shared":
+        return "shared", (stem,)
+    if parts[1] == "people" and not stem.startswith("_"):
+        return "person", (stem,)
+    if parts[1] == "projects" and len(parts) == 4:
+        return ("project", (parts[2],)) if stem == "context" else ("", ())
+    return "file", (stem,)
+
+
+FOLDERS = (
+    "knowledge", ".library", "topics", "presets", "raw", "conversations", "archive", "attachments", "logs",
+)  # fmt: skip
+
+
+class OutsideWorkspace(Exception):
+    """A reference, or a symlink on its path, leads out of the workspace."""
+
+
+class Places:
+    """The files, folders and entries in one state of a workspace."""
+
+    def __init__(self, workspace: Workspace, scan: EntryScan) -> None:
+        self._workspace = workspace
+        self._folders = {entry.folder: entry for entry in scan.entries}
+        self._owner = innermost(self._folders)
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        """Possible targets of references, including files that are not checked out here."""
+        found = take_inventory(self._workspace, FOLDERS)
+        for path in sparse.hidden(self._workspace.root) - found.files.keys():
+            found.files[path] = 0
+            parts = path.split("/")
+            found.folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+        return found
+
+    def find(self, source: str, target: str) -> str:
+        """The file or folder at a path, relative to the source's folder, its entry or the workspace; empty if
+        there is none.
+
+        Raises:
+            Outside: It leads out of the workspace.
+        """
+        here = folder_of(source)
+        owner = self.owner(source)
+        bases = [here]
+        if not target.startswith(("./", "../")):
+            bases += [owner.folder if owner else here, "", "knowledge"]
+        for base in dict.fromkeys(bases):
+            path = joined(base, target)
+            if path is None:
+                raise OutsideWorkspace("leads out of the workspace")
+            found = self.existing(path)
+            if found:
+                return found
+        return ""
+
+    def existing(self, path: str) -> str:
+        """The file or folder at a workspace path (for an entry, its marker file); empty if there is none."""
+        places = self.inventory
+        if path in places.files:
+            return path
+        if path in places.folders:
+            if path in self._folders:
+                return self._folders[path].location
+            return f"{path}/context.md" if f"{path}/context.md" in places.files else path
+        parts = path.split("/")
+        through = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        if places.symlinks and any(part in places.symlinks for part in through):
+            try:
+                real = self._workspace.resolve(path)
+            except PathRefused as error:
+                raise OutsideWorkspace(f"is refused: {error.what}") from error
+            return self._workspace.relative(real) if real.exists() else ""
+        return ""
+
+    def owner(self, path: str) -> Entry | None:
+        """The entry whose folder contains a path."""
+        folder = path if path in self._folders else folder_of(path)
+        return self._folders.get(self._owner(folder))
+
+
+def joined(base: str, target: str) -> str | None:
+    """A normalised path from a folder; ``None`` if it leads out of the workspace."""
+    path = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
+    if path == ".." or path.startswith("../"):
+        return None
+    return "" if path == "." else path

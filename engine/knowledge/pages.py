@@ -27,8 +27,7 @@ from engine.context.fixed import COMMANDS, JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import DocumentError
 from engine.knowledge.category_files import line_for, plain
-from engine.knowledge.edit import Edit
-from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.item import Edit, Item, Origin, item_id
 from engine.knowledge.session_notes import OLD_JOURNALS
 from engine.store.documents import edit_header
 from engine.store.header import locate

@@ -18,8 +18,7 @@ from engine.knowledge.category_files import (
     plain,
     refuse_broken,
 )
-from engine.knowledge.edit import Edit, HeldItem, KnownItem, Plan
-from engine.knowledge.item import Item, Origin, item_id, normalised
+from engine.knowledge.item import Edit, HeldItem, Item, KnownItem, Origin, Plan, item_id, normalised
 from engine.knowledge.notes import NoteFiles
 from engine.knowledge.proposed import REFUSED
 from engine.knowledge.similarity import SimilarEntries

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.category_files import CATEGORY_FILES
-from engine.knowledge.edit import Edit
 from engine.knowledge.file_changes import carry_out, refuse_unfit
-from engine.knowledge.item import ITEM_CHARACTERS
+from engine.knowledge.item import ITEM_CHARACTERS, Edit
 from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine

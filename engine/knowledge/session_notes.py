@@ -13,8 +13,7 @@ from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import DocumentError
 from engine.knowledge.category_files import plain
-from engine.knowledge.edit import Edit
-from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.item import Edit, Item, Origin, item_id
 from engine.store.header import locate
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.knowledge.category_files import DONE, Entry
 from engine.knowledge.item import normalised
-from engine.knowledge.signs import COMMON, Signs, signs_of
-from engine.knowledge.similarity import overlap, vectors
+from engine.knowledge.similarity import COMMON, Signs, overlap, signs_of, vectors
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Item

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from engine.commits.cadence import Cadence
+from engine.commits.commits import Cadence
 from engine.errors import AutopoiesisError
 from engine.events import EngineEvent, ErrorReported
 

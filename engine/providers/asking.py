@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.errors import AutopoiesisError
 from engine.providers.attempts import timeout_error
-from engine.providers.chat import ChatProvider, ChatReply
-from engine.providers.completion import complete
+from engine.providers.chat import ChatProvider, ChatReply, ChatRequest
 from engine.providers.loop import LoopThread
+from engine.providers.pricing import current
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +59,21 @@ class Question:
         """Cancels the request, from another thread."""
         self._given_up = True
         self._loop.close(self._provider.aclose)
+
+
+async def complete(
+    provider: ChatProvider, system: str, prompt: str, *, max_tokens: int, timeout: float
+) -> ChatReply:
+    """Requests the reply to one message, with its cost if the price is known.
+
+    ``system`` may be empty; ``max_tokens`` is raised if the model refuses so few.
+
+    Raises:
+        AutopoiesisError: As ``ChatProvider.chat``.
+    """
+    request = ChatRequest((system,) if system else (), prompt, max_tokens, at_once=True)
+    reply = await provider.chat(request, timeout=timeout)
+    if reply.cost_usd is not None:
+        return reply
+    cost = current().cost(provider.model, reply.usage, elsewhere=bool(provider.address))
+    return replace(reply, cost_usd=cost)

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from engine.providers.attempts import ServiceFailure, http_failure, stream_failure
-from engine.providers.caches import CacheGone, StoredCache
-from engine.providers.chat import ChatRequest, ToolUse
+from engine.providers.chat import CacheGone, ChatRequest, StoredCache, ToolUse
 from engine.providers.keys import NO_KEY
 from engine.providers.outgoing import redacting
 from engine.providers.reply import ReplyInfo, count_of, usage_of
@@ -90,7 +89,7 @@ class Client:
 
 
 class Gemini(ChatService[Client, Form]):
-    """Google's server, or a compatible one; implements ``engine.providers.caches.NamedCaches``.
+    """Google's server, or a compatible one; implements ``engine.providers.chat.NamedCaches``.
 
     The key is read from ``GEMINI_API_KEY``.
     """

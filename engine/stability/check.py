@@ -15,8 +15,7 @@ from engine.context.compiled import LAYERS, Compiled
 from engine.context.difference import compare as sections_of
 from engine.context.stability import Break, Prefix, compare, encoded, first_difference
 from engine.errors import AutopoiesisError
-from engine.stability.misses import Misses
-from engine.stability.places import located
+from engine.stability.record import Misses, located
 
 if TYPE_CHECKING:
     from engine.stability.log import PrefixLog

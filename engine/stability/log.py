@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.stability import Prefix, encoded, hash_of
 from engine.errors import AutopoiesisError
-from engine.stability.misses import Misses, misses
-from engine.stability.places import first_line
-from engine.stability.record import PrefixUse, record_of, use_of
+from engine.stability.record import Misses, PrefixUse, first_line, misses, record_of, use_of
 from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:

@@ -1,26 +1,37 @@
-"""Merges the two versions of a file by its kind."""
+"""Merges the two versions of a file by its kind.
+
+Of two versions of a conversation, the longer one is kept if it continues the other, otherwise both: diverged
+conversations are never interleaved.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.context.fixed import DIGEST
-from engine.errors import ConfigError, DocumentError
+from engine.errors import AutopoiesisError, ConfigError, DocumentError
 from engine.knowledge import ledger
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.digest import STATE
 from engine.knowledge.note_records import FOLDER as NOTES
 from engine.knowledge.session_notes import place_of
 from engine.rules import rulebook
-from engine.settings.file import CONFIG_FILE, load
-from engine.store.documents import parse
-from engine.sync import entries, ledgers, lines, rules, settings, state_files, transcripts
+from engine.settings.file import CONFIG_FILE, MAX_BYTES, load
+from engine.store.documents import edit_header, edit_yaml, parse
+from engine.store.header import locate
+from engine.store.monthly import record_of
+from engine.store.yamledit import value_of
+from engine.store.yamlwrite import as_read
+from engine.sync import entries, rules
 from engine.sync.model import Hunk, Side
 
 if TYPE_CHECKING:
@@ -104,11 +115,11 @@ class ContentMerger:
         """
         match kind_of(path):
             case "log":
-                return MergedFile(lines.union(base, ours, theirs))
-            case "state" if (found := state_files.merged(base, ours, theirs)) is not None:
+                return MergedFile(merged_logs(base, ours, theirs))
+            case "state" if (found := merged_state(base, ours, theirs)) is not None:
                 return MergedFile(found)
             case "ledger":
-                found = ledgers.merged(base, ours, theirs)
+                found = merged_ledgers(base, ours, theirs)
                 if found is not None:
                     return MergedFile(found)
                 reason = "one side's ledger cannot be read; rebuild it there: autopoiesis ledger rebuild"
@@ -118,10 +129,10 @@ class ContentMerger:
             case "entries" | "page" if _is_mergeable(ours) and _is_mergeable(theirs):
                 return self._page(path, base, ours, theirs, take)
             case "conversation":
-                kept = transcripts.longer(ours, theirs)
+                kept = longer(ours, theirs)
                 if kept is not None:
                     return MergedFile(kept)
-                second = transcripts.as_own_session(path, theirs, name)
+                second = as_own_session(path, theirs, name)
                 return MergedFile(
                     ours, second=second, reason=f"continued on both machines; theirs is {second[0]}"
                 )
@@ -172,7 +183,7 @@ class ContentMerger:
             return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
         code, merged = self._by_git(base, ours, theirs, f"--{take}" if take else "--diff3")
         if path == CONFIG_FILE and (code or take):
-            found = settings.merged(base, ours, theirs, take)
+            found = merged_settings(base, ours, theirs, take)
             if found is not None:
                 return self._unless_invalid(path, found, base, ours, theirs, take)
         if code and not take:
@@ -230,3 +241,229 @@ def _problem(path: str, data: bytes) -> str:
     elif path.endswith(".md"):
         return next((problem.what for problem in parse(data, path).problems), "")
     return ""
+
+
+_Tree = dict[str, Any]
+
+
+def merged_ledgers(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The entries of both sides; ``None`` if a side is not a readable ledger."""
+    try:
+        left, right = ledger.trees_of(ours), ledger.trees_of(theirs)
+        before = ledger.trees_of(base) if base else {}
+    except AutopoiesisError:
+        return None
+    new = sorted(right.keys() - left.keys(), key=lambda name: (str(right[name].get("at", "")), name))
+    trees = dict(left)
+    for name in right.keys() & left.keys():
+        trees[name] = _entry(before.get(name, {}), left[name], right[name])
+    return ledger.bytes_of(trees | {name: right[name] for name in new})
+
+
+def _weight(entry: _Tree) -> tuple[bool, str]:
+    """Sort key: a successful harvest beats a later failed one; otherwise the later entry wins."""
+    return entry["status"] == "harvested", str(entry["at"])
+
+
+def _entry(base: _Tree, ours: _Tree, theirs: _Tree) -> _Tree:
+    """Takes each field from the side that changed it, or from the later entry if both did.
+
+    Recorded lines and review items of both sides are kept: they say where a conversation's knowledge is. A
+    conversation that the user restored is not reclaimed because of the other side's older entry.
+    """
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    earlier, later = sorted((ours, theirs), key=_weight)
+    found: _Tree = {}
+    for name in [*later, *(each for each in earlier if each not in later)]:
+        was, now, other = base.get(name), later.get(name), earlier.get(name)
+        value = other if now == was and other != was else now
+        if value is not None:
+            found[name] = value
+    for name in ("lines", "held"):
+        both = [*earlier.get(name, ()), *later.get(name, ())]
+        if both:
+            found[name] = [each for at, each in enumerate(both) if each not in both[:at]]
+    if found.get("restored"):
+        found["deleted"] = False
+    return found
+
+
+_TIMES = ("at", "ts", "time", "timestamp")
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+_Timed = list[tuple[datetime, bytes]]
+
+
+def merged_logs(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The lines of both sides.
+
+    Each side's own order is kept; the sides are interleaved by the timestamps in the lines. A line that a
+    side has several times stays that often; a line that a side removed, e.g. a secret, stays removed.
+    """
+    left, right = _timed(ours), _timed(theirs)
+    wanted = _counts(Counter(base.splitlines()), Counter(ours.splitlines()), Counter(theirs.splitlines()))
+    found: list[bytes] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if i < len(left) and j < len(right) and left[i][1] == right[j][1]:
+            line, i, j = left[i][1], i + 1, j + 1
+        elif j == len(right) or (i < len(left) and left[i] <= right[j]):
+            line, i = left[i][1], i + 1
+        else:
+            line, j = right[j][1], j + 1
+        if wanted[line] > 0:
+            wanted[line] -= 1
+            found.append(line)
+    return b"".join(line + b"\n" for line in found)
+
+
+def _counts(base: Counter[bytes], ours: Counter[bytes], theirs: Counter[bytes]) -> Counter[bytes]:
+    """How often each line occurs in the result."""
+    found: Counter[bytes] = Counter()
+    for line in ours.keys() | theirs.keys():
+        both = ours[line], theirs[line]
+        found[line] = min(both) if min(both) < base[line] else max(both)
+    return found
+
+
+def _timed(data: bytes) -> _Timed:
+    """The lines with their times, made non-decreasing; a line without one gets that of the line before."""
+    found: _Timed = []
+    last = _FIRST
+    for line in data.splitlines():
+        last = max(last, _time(line) or last)
+        found.append((last, line))
+    return found
+
+
+def _time(line: bytes) -> datetime | None:
+    record = record_of(line) or {}
+    for name in _TIMES:
+        try:
+            at = datetime.fromisoformat(record[name])
+        except (KeyError, TypeError, ValueError):
+            continue
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return None
+
+
+def merged_settings(base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> bytes | None:
+    """Our file with their settings; ``None`` if both sides set the same one and ``take`` does not decide, or
+    a file cannot be read.
+    """
+    try:
+        was, mine, other = (dict(_settings(data)) for data in (base, ours, theirs))
+        changes: dict[str, object | None] = {}
+        for name in {**was, **other}:
+            value = other.get(name)
+            if value == was.get(name) or value == mine.get(name):
+                continue
+            if mine.get(name) != was.get(name) and take is None:
+                return None
+            if mine.get(name) == was.get(name) or take == "theirs":
+                changes[name] = _unquoted(value)
+        return edit_yaml(ours, changes, CONFIG_FILE, max_bytes=MAX_BYTES)
+    except (AutopoiesisError, UnicodeDecodeError):
+        return None
+
+
+def _unquoted(value: object) -> object:
+    """A value that is read back the same but written without quotes where it is a number or a truth value."""
+    if isinstance(value, list):
+        return [_unquoted(each) for each in value]
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    is_plain = isinstance(found, bool | int | float) and as_read(found) == value
+    return found if is_plain else value
+
+
+def _settings(data: bytes) -> Iterator[tuple[str, object]]:
+    """Every setting by its dotted name; a list is one setting."""
+    yield from _flat(value_of(data.decode("utf-8-sig"), MAX_BYTES), "")
+
+
+def _flat(value: object, above: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping) and value:
+        for key, each in value.items():
+            yield from _flat(each, f"{above}.{key}" if above else str(key))
+    elif above:
+        yield above, value
+
+
+def merged_state(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Takes each key from the side that changed it, ours if both did; ``None`` if a file is not an object."""
+    try:
+        trees = [json.loads(data or b"{}") for data in (base, ours, theirs)]
+    except (ValueError, RecursionError):
+        return None
+    if not all(isinstance(tree, dict) for tree in trees):
+        return None
+    indent = 1 if b"\n" in ours.strip() else None  # keep the file's layout
+    return (
+        json.dumps(_both(*trees), ensure_ascii=False, indent=indent).encode("utf-8", "surrogatepass") + b"\n"
+    )
+
+
+def _both(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys([*ours, *theirs]):
+        was, mine, other = base.get(name), ours.get(name), theirs.get(name)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            found[name] = _both(was if isinstance(was, dict) else {}, mine, other)
+            continue
+        value = other if mine == was else mine
+        if value is not None:
+            found[name] = value
+    return found
+
+
+_NAME = re.compile(r"(.*/)?([0-9]{4}-)(.+)\.md", re.DOTALL)
+_SHORT = 8
+
+
+def longer(ours: bytes, theirs: bytes) -> bytes | None:
+    """The version that continues the other; ``None`` if they diverged.
+
+    Headers are compared by their keys: fields are added when a session ends.
+    """
+    (left, mine), (right, other) = _parts(ours), _parts(theirs)
+    if mine == other:
+        return ours if len(left) >= len(right) else theirs
+    if mine.startswith(other):
+        return ours if right.keys() <= left.keys() else None
+    if other.startswith(mine):
+        return theirs if left.keys() <= right.keys() else None
+    return None
+
+
+def _parts(data: bytes) -> tuple[dict[str, object], bytes]:
+    found = locate(data)
+    # A new session has only a title line; the blank line below it makes no difference.
+    return dict(found.mapping or {}), data[found.body :].rstrip(b"\n") if found.mapping else data
+
+
+def as_own_session(path: str, data: bytes, name: str) -> tuple[str, bytes]:
+    """Path and bytes of a second version, as a separate session.
+
+    Args:
+        name: The blob name of the version, so that it always gets the same path.
+    """
+    short = name[:_SHORT]
+    header = locate(data).mapping
+    session = str(header.get("session_id", "")) if header else ""
+    found = _NAME.fullmatch(path)
+    if session and found and found[3].startswith(f"{session}-"):
+        other = f"{session}.{short}"
+        try:
+            edited = edit_header(data, {"session_id": other}, path)
+        except DocumentError:
+            pass
+        else:
+            return f"{found[1] or ''}{found[2]}{other}{found[3][len(session) :]}.md", edited
+    stem, dot, suffix = path.rpartition(".")
+    return (f"{stem}-{short}.{suffix}" if dot and "/" not in suffix else f"{path}-{short}"), data

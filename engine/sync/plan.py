@@ -18,11 +18,10 @@ from engine.store.git import Git
 from engine.store.paths import is_shared, shown, split_relative
 from engine.store.revisions import blobs
 from engine.store.revisions import entries as tree_entries
-from engine.sync.contents import ContentMerger, kind_of
+from engine.sync.arrival import Blob, FileChange, changes, last_change, versions
+from engine.sync.contents import ContentMerger, as_own_session, kind_of
 from engine.sync.model import Conflict, Hunk, Side
 from engine.sync.rules import Histories
-from engine.sync.transcripts import as_own_session
-from engine.sync.tree import Blob, FileChange, changes, last_change, versions
 from engine.transcripts.places import FOLDER as TRANSCRIPTS
 from engine.transcripts.places import head_fields
 

@@ -3,34 +3,44 @@
 Nothing changes on either side until all conflicts are decided, nothing is ever forced, and a failure leaves
 the local commits as they are (G7). References of our own record the branches at the last sync, so that a
 rewound remote branch can be distinguished from one that is merely behind.
+
+Snapshots, tags that name states of the memory, are exchanged too. Only those of commits on the branch are
+sent: others may hold what was taken out of the branch's history, such as a secret.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.errors import RepositoryError
-from engine.redaction.commits import CommitCheck
+from engine.errors import AutopoiesisError, RepositoryError
+from engine.redaction.commits import CommitCheck, secrets_of
 from engine.settings.file import CONFIG_FILE
 from engine.store.commit_message import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
+from engine.store.git_folder import SNAPSHOTS
 from engine.store.paths import shown
-from engine.sync import address, outgoing, plan, snapshots, state, transport
+from engine.store.revisions import TreeEntry, contents
+from engine.store.typed import typed
+from engine.sync import plan, transport
 from engine.sync.arrival import BranchMoved, apply_commit, resume
 from engine.sync.contents import ContentMerger
-from engine.sync.model import Report, Side, Status, Uncommitted
+from engine.sync.model import Conflict, Report, Side, Status, Uncommitted
+from engine.sync.transport import Clock, commits_of, push_references
 
 if TYPE_CHECKING:
     from engine.settings.trust import EffectiveSettings
     from engine.store.files import Files
+    from engine.store.git import Git
     from engine.store.repository import Repository
-    from engine.sync.address import Remote
     from engine.sync.plan import Plan
+    from engine.sync.transport import Remote
 
 _ATTEMPTS = 5
 _SECONDS = "seconds"
@@ -146,7 +156,7 @@ class Sync:
         if fetch:
             fetched = transport.fetch(self.repository, remote, transport.Clock(self.total_s))
             self._note_seen(remote, fetched.newest)
-        known = state.read(self.files, remote.seen)
+        known = _state_of(self.files, remote.seen)
         found = Status(remote.name, remote.shown, remote.branch, synced=known.synced, checked=known.checked)
         repository_state = self.repository.state(count=False)
         ours, theirs = self.repository.revision(), transport.resolved(self.repository, remote.seen)
@@ -164,7 +174,7 @@ class Sync:
         settings = self.settings().config.git
         if not settings.remote:
             raise self._without_remote()
-        return address.remote_of(self.repository, name or settings.remote)
+        return transport.remote_of(self.repository, name or settings.remote)
 
     def _without_remote(self) -> RepositoryError:
         """Why there is no remote, even if the command line names one."""
@@ -210,7 +220,7 @@ class Sync:
         if theirs and theirs != before:
             self._refer(remote, theirs)
         now = self.clock().isoformat(timespec=_SECONDS)
-        state.change(self.files, remote.seen, lambda known: replace(known, checked=now))
+        _change(self.files, remote.seen, lambda known: replace(known, checked=now))
 
     def _was_rewound(self, remote: Remote, before: str, theirs: str | None) -> RepositoryError:
         if theirs is None:
@@ -279,7 +289,7 @@ class Sync:
         )
 
     def _merge(self, remote: Remote, base: str, ours: str, theirs: str) -> Plan:
-        known = state.read(self.files, remote.seen).decided
+        known = _state_of(self.files, remote.seen).decided
         decisions = {path: ((each.ours, each.theirs), each.take) for path, each in known.items()}
         with transport.isolated(self.repository) as (git, _):
             return plan.merge(self.repository, ContentMerger(git), base, ours, theirs, decisions)
@@ -290,13 +300,11 @@ class Sync:
         sent = self._count(ours, theirs)
         if sent:
             check = CommitCheck(self.files.read)
-            outgoing.refuse_secrets(self.repository.git, check, theirs, ours, remote.name)
+            refuse_secrets(self.repository.git, check, theirs, ours, remote.name)
             transport.push(self.repository, remote, ours, clock)
             self._refer(remote, ours)
         now = self.clock().isoformat(timespec=_SECONDS)
-        state.change(
-            self.files, remote.seen, lambda known: replace(known, synced=now, checked=now, decided={})
-        )
+        _change(self.files, remote.seen, lambda known: replace(known, synced=now, checked=now, decided={}))
         is_done = sent or report.outcome == "done" or report.committed
         return replace(report, outcome="done" if is_done else "equal", sent=sent)
 
@@ -304,7 +312,7 @@ class Sync:
         self, report: Report, remote: Remote, theirs: Mapping[str, str], ours: str, clock: transport.Clock
     ) -> Report:
         """Takes and sends snapshots; a failure is a note, because the memory itself is in sync."""
-        made = snapshots.exchange(self.repository, remote, theirs, ours, clock)
+        made = exchange(self.repository, remote, theirs, ours, clock)
         return replace(
             report,
             outcome="done" if made.here or made.there else report.outcome,
@@ -340,4 +348,229 @@ class Sync:
                 raise RepositoryError(
                     "not in conflict", where=shown(path), hint="see: autopoiesis sync status"
                 )
-            state.change(self.files, remote.seen, partial(state.decided, conflict=pending[path], take=side))
+            _change(self.files, remote.seen, partial(_decided, conflict=pending[path], take=side))
+
+
+_MAX_LISTED = 5
+
+
+def refuse_secrets(git: Git, check: CommitCheck, theirs: str | None, ours: str, name: str) -> None:
+    """Checks every file version and commit message that only our side has.
+
+    Manual commits bypass our own check, and a secret that was removed later is still in the history.
+
+    Args:
+        check: Knows what is allowed here.
+        theirs: The newest commit of the remote.
+        name: The remote's name.
+
+    Raises:
+        RepositoryError: Something looks like a secret; gives its location, not its text.
+    """
+    beyond = [ours, *([f"^{theirs}"] if theirs else [])]
+    found = [f"{path} ({why})" for path, why in _secrets(git, check, theirs, beyond)]
+    if not found:
+        return
+    more = f", and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
+    raise RepositoryError(
+        f"nothing was sent: {'; '.join(found[:_MAX_LISTED])}{more}",
+        where=f"remote {name}",
+        hint="remove it from the history (git rebase); if it is no secret: autopoiesis secrets allow FILE",
+    )
+
+
+def _secrets(git: Git, check: CommitCheck, theirs: str | None, beyond: list[str]) -> list[tuple[str, str]]:
+    paths: dict[str, str] = {}
+    for line in git.run("rev-list", "--objects", *beyond).output.split(b"\n"):
+        name, _, path = line.partition(b" ")
+        if path:
+            paths.setdefault(name.decode("ascii"), os.fsdecode(path))
+    stdin = "".join(f"{name}\n" for name in paths).encode()
+    output = git.run("cat-file", "--batch-check", stdin=stdin).text.split("\n") if paths else []
+    files = [
+        TreeEntry(paths[name], "file", name, int(size))
+        for name, kind, size in (line.split(" ") for line in output if line.count(" ") == 2)
+        if kind == "blob"
+    ]
+    found: list[tuple[str, str]] = []
+    for entry, data in contents(git, files):
+
+        def before(path: str = entry.path) -> bytes | None:
+            if theirs is None:
+                return None
+            answer = git.run("cat-file", "blob", f"{theirs}:{path}", accept=(0, 128))
+            return None if answer.code else answer.output
+
+        found += [
+            (
+                shown(entry.path),
+                f"{_commit_with(git, beyond, entry.name)}{f', line {line}' if line else ''}: {what}",
+            )
+            for line, what in check.refusals(entry.path, data, before)
+        ]
+    for line in git.run("log", "-z", "--format=%H %B", *beyond).output.split(b"\0"):
+        name, _, message = line.partition(b" ")
+        found += [
+            (
+                f"the message of {name[:8].decode()}",
+                f"line {secret.line} contains what looks like a {secret.kind}",
+            )
+            for secret in secrets_of(message)
+        ]
+    return found
+
+
+def _commit_with(git: Git, beyond: list[str], blob: str) -> str:
+    """The first commit that contains a version of a file."""
+    output = git.run("log", "--reverse", "--format=%h", f"--find-object={blob}", *beyond).text
+    return output.partition("\n")[0]
+
+
+PATH = "scratch/sync.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The side to take in a conflict, valid for the two versions shown."""
+
+    ours: str
+    theirs: str
+    take: Side
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of one remote branch.
+
+    It is kept in ``scratch/``: if lost, dates are unknown and decisions have to be made again.
+    """
+
+    synced: str = ""  # last time both were equal, ISO 8601, UTC
+    checked: str = ""  # last contact with the remote
+    decided: Mapping[str, Decision] = field(default_factory=dict)  # by path
+
+
+def _state_of(files: Files, reference: str) -> State:
+    """The state of a branch, by ``Remote.seen``; empty if the file cannot be read."""
+    return _states(files).get(reference, State())
+
+
+def _change(files: Files, reference: str, make: Callable[[State], State]) -> None:
+    """Updates the state of a branch.
+
+    Raises:
+        WriteFailed, ReadOnly: It was not written.
+    """
+    with files.lock():
+        states = _states(files)
+        states[reference] = make(states.get(reference, State()))
+        tree = {name: asdict(state) for name, state in states.items()}
+        files.replace(PATH, json.dumps({"branches": tree}, indent=1).encode() + b"\n")
+
+
+def _decided(state: State, conflict: Conflict, take: Side) -> State:
+    """The state with a decision about a conflict added."""
+    decision = Decision(*conflict.names, take)
+    return replace(state, decided={**state.decided, conflict.path: decision})
+
+
+def _states(files: Files) -> dict[str, State]:
+    try:
+        tree = json.loads(files.read(PATH))
+        return {name: typed(State, each) for name, each in tree["branches"].items()}
+    except (
+        FileNotFoundError,
+        AutopoiesisError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ):
+        return {}
+
+
+_DATED = (f"{SNAPSHOTS}daily/", f"{SNAPSHOTS}weekly/")
+
+
+@dataclass
+class Exchange:
+    """What an exchange changes, by reference: the new commit and the one before, empty for none."""
+
+    here: dict[str, tuple[str, str]] = field(default_factory=dict)
+    there: dict[str, tuple[str, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def exchange(
+    repository: Repository, remote: Remote, theirs: Mapping[str, str], revision: str, clock: Clock
+) -> Exchange:
+    """Takes the remote's snapshots and sends those here.
+
+    A name that stands for another commit on the remote keeps its meaning there, and the snapshot here gets a
+    new name; of days and weeks, which are tagged on every machine, the later commit counts.
+
+    Args:
+        theirs: The remote's snapshots.
+        revision: The branch's newest commit, which both sides have.
+
+    Returns:
+        What was changed. A snapshot that could not be taken or sent is named in the notes.
+    """
+    git = repository.git
+    found = _planned(git, theirs, revision)
+    lines = "".join(
+        f"update {name} {new} {old or '0' * len(new)}\n" for name, (new, old) in found.here.items()
+    )
+    try:
+        if lines:
+            git.run("update-ref", "--stdin", stdin=os.fsencode(lines), reading=False)
+    except RepositoryError as error:
+        found.here.clear()
+        found.notes = [f"the snapshots of {remote.name} were not taken: {error.what}"]
+        return found
+    try:
+        refused = push_references(repository, remote, found.there, clock)
+    except RepositoryError as error:
+        found.there.clear()
+        found.notes.append(f"the snapshots were not sent: {error.what}")
+        return found
+    for name, why in refused.items():
+        del found.there[name]
+        found.notes.append(f"snapshot {_shown(name)} was not sent: {why}")
+    return found
+
+
+def _planned(git: Git, theirs: Mapping[str, str], revision: str) -> Exchange:
+    found, ours = Exchange(), commits_of(git, SNAPSHOTS)
+    sendable = commits_of(git, SNAPSHOTS, f"--merged={revision}")
+    for name, commit in ours.items():
+        there = theirs.get(name, "")
+        if secrets_of(os.fsencode(name)):
+            found.notes.append("a snapshot was not sent: its name contains what looks like a secret")
+        elif not there or (there != commit and name.startswith(_DATED) and _is_later(git, commit, there)):
+            if name in sendable:
+                found.there[name] = (commit, there)
+        elif there != commit:
+            found.here[name] = (there, commit)
+            if not name.startswith(_DATED):
+                renamed = f"{name}-{commit[:8]}"
+                found.here[renamed] = (commit, commit if renamed in ours else "")
+                if name in sendable and renamed not in theirs:
+                    found.there[renamed] = (commit, "")
+                found.notes.append(
+                    f"both sides have a snapshot {_shown(name)}: "
+                    f"it is theirs now, and yours is {_shown(renamed)}"
+                )
+    found.here |= {name: (commit, "") for name, commit in theirs.items() if name not in ours}
+    return found
+
+
+def _is_later(git: Git, commit: str, other: str) -> bool:
+    """Whether a commit is later than another; of two at the same time always the same one is."""
+    lines = git.run("show", "--no-patch", "--format=%ct %H", commit, other).text.splitlines()
+    return max(lines, key=lambda line: (int(line.split(" ")[0]), line)).endswith(commit)
+
+
+def _shown(name: str) -> str:
+    return shown(name.removeprefix("refs/tags/"))

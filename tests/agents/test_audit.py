@@ -12,7 +12,7 @@ from engine.agents.hooks import Hooks
 from engine.agents.week import week_of
 from engine.engine import Engine
 from engine.errors import AutopoiesisError
-from engine.injections.model import WHY_CHARACTERS
+from engine.injections.log import WHY_CHARACTERS
 from engine.providers.pricing import own_file
 from tests.agents.agent import Agent
 from tests.transcripts.logs import SESSION

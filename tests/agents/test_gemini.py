@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.agents.hooks import Hooks
 from engine.engine import Engine
-from engine.injections.model import message_hash
+from engine.injections.log import message_hash
 from tests.agents.test_hooks import BLOCK, REVIEW, captured, notes, texts
 from tests.transcripts.logs import SESSION
 

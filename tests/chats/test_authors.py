@@ -10,7 +10,7 @@ import pytest
 from engine.conversations.imports import Source, import_sessions
 from engine.engine import Engine
 from engine.knowledge.harvest.reading import read_source
-from engine.lifecycle.condensing.sessions import sessions_of
+from engine.lifecycle.condensing.condenser import sessions_of
 from engine.provenance.hold import doubt_of
 from engine.store.authorship import other_author
 from tests.cli.conftest import Command, apo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from engine.commits.cadence import Cadence
+from engine.commits.commits import Cadence
 from engine.engine import Engine
 from tests.commits.conftest import NOW
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.commits.cadence import Cadence
+from engine.commits.commits import Cadence
 from engine.engine import Engine
 from engine.events import Committed
 from engine.live.commit_worker import CommitWorker

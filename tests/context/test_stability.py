@@ -16,7 +16,7 @@ from engine.context.compiler import CompileRequest, ContextCompiler
 from engine.context.stability import Break, Prefix, compare, first_difference
 from engine.engine import Engine
 from engine.search.results import SearchResult
-from engine.stability.places import first_line, located
+from engine.stability.record import first_line, located
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, ToolCall, Turn
 from tests.cases import each_case

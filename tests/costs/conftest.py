@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.costs.costs import Costs
-from engine.costs.guard import CostGuard
-from engine.costs.log import CostLog
+from engine.costs.costs import CostGuard, CostLog, Costs
 from engine.providers.chat import Usage
 from engine.settings.model import CostSettings
 from engine.store.files import Files

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engine.costs.guard import CostGuard
+from engine.costs.costs import CostGuard
 from engine.errors import CostLimit
 from engine.settings.model import CostSettings
 from engine.store.faults import fail, trip
@@ -111,7 +111,7 @@ def test_only_new_lines_are_read(till: Till, monkeypatch: pytest.MonkeyPatch) ->
         read.append(line)
         return record_of(line)
 
-    monkeypatch.setattr("engine.costs.guard.record_of", counted)
+    monkeypatch.setattr("engine.costs.costs.record_of", counted)
     assert till.guard.status().today_usd == pytest.approx(0.5)
     assert len(read) == 50
     till.guard.status()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.costs.log import CostLog
+from engine.costs.costs import CostLog
 from engine.engine import Engine
 from engine.errors import AutopoiesisError
 from engine.providers.chat import Usage
@@ -166,7 +166,7 @@ def test_invalid_user_prices_are_reported_once(till: Till) -> None:
 _PROCESS = """
 import sys
 from datetime import UTC, datetime
-from engine.costs.log import CostLog
+from engine.costs.costs import CostLog
 from engine.providers.chat import Usage
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 
 from engine.activation.trace import Trace
 from engine.costs.costs import Account
-from engine.discussions.money import Bills
+from engine.discussions.sending import Bills
 from engine.engine import Engine
 from engine.errors import CostLimit, EmbeddingFailed, GateError
 from engine.pipeline.assembly import embedder_for

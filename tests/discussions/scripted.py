@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from engine.discussions.money import Bills
+from engine.discussions.sending import Bills
 from engine.errors import AutopoiesisError, CostLimit
 from engine.providers.chat import ChatReply, ChatRequest, ModelService, Usage
 from engine.providers.keys import CHAT, Purpose

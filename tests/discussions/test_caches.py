@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.discussions.caches import PATH, DiscussionCaches
-from engine.discussions.state import DiscussionCacheState
+from engine.discussions.caches import PATH, DiscussionCaches, DiscussionCacheState
 from engine.errors import TranscriptError
 from engine.providers.chat import Usage
 from engine.store.files import Files

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.ending import Ending
+from engine.discussions.caches import MAKING_S, SHARED_PATH, Taken
+from engine.discussions.named import Ending
 from engine.discussions.sending import Sending
-from engine.discussions.shared import MAKING_S, PATH, Taken
 from engine.discussions.turn import Sent
 from engine.engine import Engine
 from engine.errors import SendFailed
-from engine.providers.caches import CacheGone, StoredCache
-from engine.providers.chat import ChatReply, ChatRequest, Usage
+from engine.providers.chat import CacheGone, ChatReply, ChatRequest, StoredCache, Usage
 from tests.discussions.scripted import Purse, Scripted
 
 NOW = datetime(2026, 6, 12, 8, tzinfo=UTC)
@@ -226,7 +225,7 @@ def test_a_process_that_died_while_creating_a_cache_does_not_block_others(sender
 )
 def test_a_broken_file_of_shared_caches_is_tolerated(sender: Sender, text: str) -> None:
     sender.begin()
-    (sender.engine.workspace.root / PATH).write_text(text)
+    (sender.engine.workspace.root / SHARED_PATH).write_text(text)
     assert sender.send("Anything new?").reply.text == "Yes."
     assert sender.send("And now?").cache.cached_content == "cachedContents/2"
 

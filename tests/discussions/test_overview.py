@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from engine.costs.model import CostRecord
+from engine.discussions.caches import DiscussionCacheState
 from engine.discussions.overview import PROVIDERS, by_provider, with_titles
 from engine.discussions.sending import Sending
-from engine.discussions.state import DiscussionCacheState
 from engine.engine import Engine
 from engine.providers.chat import Usage
 from engine.store.paths import Workspace

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.compiled import Compiled
-from engine.discussions.request import LEAST_MORE, prefix_hash, request_for
+from engine.discussions.named import LEAST_MORE, prefix_hash, request_for
 from engine.engine import Engine
 from engine.providers.chat import ChatRequest
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.discussions.exchange import MOST
-from engine.discussions.sending import Sending
+from engine.discussions.sending import MOST, Sending
 from engine.engine import Engine
 from engine.errors import SendFailed
 from engine.providers.chat import ChatReply, ToolUse, Usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.context import tokens
 from engine.errors import WriteFailed
-from engine.flush import due
+from engine.flush import log
 from engine.knowledge import plan
 from engine.providers import asking
 from engine.providers.chat import ChatRequest
@@ -41,7 +41,7 @@ class Flush(Case):
 
     @property
     def desk(self) -> Desk:
-        due.PART_TOKENS = 130
+        log.PART_TOKENS = 130
         asking.Question = Instant  # type: ignore[assignment,misc]
         provider = Provider(by=lambda prompt: reply(*(NOTES if "Question 0" in prompt else NOTES[1:3])))
         return Desk(self.root, provider)

@@ -12,8 +12,7 @@ import pytest
 from engine.context.flush_record import FlushRecord, HeldNote
 from engine.engine import Engine
 from engine.errors import DocumentError, GateError, WriteFailed
-from engine.knowledge.edit import HeldItem
-from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.item import HeldItem, Item, Origin, item_id
 from engine.knowledge.proposed import group_of
 from engine.knowledge.review import pending_items
 from engine.store.faults import fail, trip
@@ -337,7 +336,7 @@ def test_closing_cancels_the_pending_request(tmp_path: Path) -> None:
 def test_after_a_failure_the_remaining_parts_are_recorded_without_a_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.log.PART_TOKENS", 100)
     provider = Provider(GateError("cannot be reached"))
     desk = Desk(tmp_path, provider)
     desk.talk()
@@ -347,7 +346,7 @@ def test_after_a_failure_the_remaining_parts_are_recorded_without_a_request(
 
 
 def test_a_bad_reply_does_not_stop_the_other_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.log.PART_TOKENS", 100)
     desk = Desk(tmp_path, Provider("nonsense", "FLUSH_OK"))
     desk.talk()
     statuses = desk.flush()
@@ -357,7 +356,7 @@ def test_a_bad_reply_does_not_stop_the_other_parts(tmp_path: Path, monkeypatch: 
 def test_more_parts_than_allowed_are_recorded_as_unflushed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.flush.due.PART_TOKENS", 100)
+    monkeypatch.setattr("engine.flush.log.PART_TOKENS", 100)
     provider = Provider("FLUSH_OK")
     desk = Desk(tmp_path, provider)
     conversation = desk.talk()

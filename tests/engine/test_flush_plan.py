@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from engine.context.budget import Placement
 from engine.context.history import History, sizes
 from engine.context.tokens import count
-from engine.flush import due as flush
-from engine.flush.due import ATTEMPTS, FlushPlan, Recorded, digest, plan
+from engine.flush import log
+from engine.flush.log import ATTEMPTS, FlushPlan, Recorded, digest, plan
 from engine.transcripts.turn import Text, ToolCall, Turn
 
 Numbered = list[tuple[int, Turn]]
@@ -106,7 +106,7 @@ def test_parts_are_bounded_and_empty_turns_do_not_split_them() -> None:
     assert 3 not in found.parts[0].digests
     total = dict(sizes(turns))
     for part in found.parts:
-        assert sum(total[number] for number, _ in part.turns) <= flush.PART_TOKENS
+        assert sum(total[number] for number, _ in part.turns) <= log.PART_TOKENS
 
 
 def test_a_turn_that_has_grown_has_a_different_digest() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.flush.prompt import (
-    ITEM_CHARACTERS,
+from engine.flush.flush import (
     MAX_ITEMS,
+    NOTE_CHARACTERS,
     REPLY_CHARACTERS,
     TURN_CHARACTERS,
     BadReply,
@@ -91,7 +91,7 @@ def test_duplicate_notes_are_merged() -> None:
         (reply(to="/etc/passwd"), "unknown target"),
         (reply(""), "empty"),
         (reply("   "), "empty"),
-        (reply("x" * (ITEM_CHARACTERS + 1)), "characters"),
+        (reply("x" * (NOTE_CHARACTERS + 1)), "characters"),
         (reply("one\n- 2026-01-01: two (session s, turn 1)"), "line break"),
         (reply("one\rtwo"), "line break"),
         (reply("one\u2028two"), "line break"),

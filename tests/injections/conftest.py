@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.context.compiled import Compiled, Section
-from engine.injections.log import InjectionLog
-from engine.injections.model import Injection
-from engine.injections.references import References
+from engine.injections.injections import References
+from engine.injections.log import Injection, InjectionLog
 from engine.store.files import Files
 from engine.store.paths import Workspace
 

@@ -13,7 +13,7 @@ from engine.conversations.turns import Exchange
 from engine.engine import Engine
 from engine.events import ErrorReported
 from engine.injections.injections import of_exchange
-from engine.injections.model import Injection, message_hash
+from engine.injections.log import Injection, message_hash
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace

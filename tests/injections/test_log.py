@@ -8,8 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engine.errors import ReadOnly, WriteFailed
-from engine.injections.log import RECENT_BYTES, InjectionLog, place_of, useful_places
-from engine.injections.model import RulesShown, message_hash
+from engine.injections.log import (
+    RECENT_BYTES,
+    InjectionLog,
+    RulesShown,
+    message_hash,
+    place_of,
+    useful_places,
+)
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from tests.injections.conftest import JUNE, Log, prompt

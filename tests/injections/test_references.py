@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import DocumentError
-from engine.injections import references as module
-from engine.injections.references import REFERENCES_PATH, References
+from engine.injections import injections
+from engine.injections.injections import REFERENCES_PATH, References
 from engine.store import monthly
 from engine.store.faults import fail, trip
 from engine.store.files import Files
@@ -52,7 +52,7 @@ def test_counts_are_the_same_object_until_the_log_changes(log: Log) -> None:
 @pytest.fixture
 def cached(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
     """A log of two months with cached counts."""
-    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
+    monkeypatch.setattr(injections, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     log.clock.now = datetime(2026, 7, 2, tzinfo=UTC)
     log.use("a.md", "b.md", useful=[True, True])
@@ -62,19 +62,19 @@ def cached(log: Log, monkeypatch: pytest.MonkeyPatch) -> Log:
 
 
 def test_cached_counts_are_not_read_again(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
+    monkeypatch.setattr(injections, "_count", lambda *_: pytest.fail("a note was read again"))
     assert cached.counts() == {"a.md": 2, "b.md": 1}
 
 
 def test_only_appended_lines_are_read(cached: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
-    original = module._count
+    original = injections._count
 
     def count(uses: Counter[str], line: bytes) -> None:
         read.append(line)
         original(uses, line)
 
-    monkeypatch.setattr(module, "_count", count)
+    monkeypatch.setattr(injections, "_count", count)
     cached.use("c.md", useful=[True])
     assert cached.counts() == {"a.md": 2, "b.md": 1, "c.md": 1} and len(read) == 1
 
@@ -167,7 +167,7 @@ def test_a_wrong_cache_of_another_log_does_not_count(cached: Log) -> None:
 def test_a_full_disk_or_read_only_workspace_only_loses_the_cache(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
+    monkeypatch.setattr(injections, "_UNSAVED_LIMIT", 1)
     log.use("a.md", useful=[True])
     with trip("temp:write", fail(28)):
         assert log.counts() == {"a.md": 1}
@@ -189,7 +189,7 @@ def test_a_full_disk_or_read_only_workspace_only_loses_the_cache(
 def test_cached_counts_equal_a_full_count(
     log: Log, monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, str]]
 ) -> None:
-    monkeypatch.setattr(module, "_UNSAVED_LIMIT", 1)
+    monkeypatch.setattr(injections, "_UNSAVED_LIMIT", 1)
     for path in (log.root / "logs").glob("*"):
         path.unlink()
     log.clock.now = JUNE
@@ -214,7 +214,7 @@ def test_only_long_logs_are_cached(log: Log, monkeypatch: pytest.MonkeyPatch) ->
     log.use("a.md", useful=[True])
     assert log.counts() == {"a.md": 1} and not (log.root / REFERENCES_PATH).exists()
     with log.month().open("ab") as file:
-        file.write(b"\n" * module._UNSAVED_LIMIT)
+        file.write(b"\n" * injections._UNSAVED_LIMIT)
     assert log.counts() == {"a.md": 1} and (log.root / REFERENCES_PATH).exists()
-    monkeypatch.setattr(module, "_count", lambda *_: pytest.fail("a note was read again"))
+    monkeypatch.setattr(injections, "_count", lambda *_: pytest.fail("a note was read again"))
     assert log.counts() == {"a.md": 1}

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from engine.errors import DocumentError, WriteFailed
 from engine.knowledge.apply import Applied, apply, is_there
 from engine.knowledge.category_files import line_for, place_of
-from engine.knowledge.edit import Edit
-from engine.knowledge.item import Category, Item, Origin, item_id
+from engine.knowledge.item import Category, Edit, Item, Origin, item_id
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.cleanup import CleanupLog
 from engine.knowledge.entries import scan_entries
-from engine.knowledge.footprint import audit
+from engine.knowledge.footprint import CleanupLog, audit
 from tests.knowledge.entry_support import NOON, EntrySpace
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from engine.knowledge.harvest.commands import commands_of
-from engine.knowledge.harvest.proposals import proposed, to_review
+from engine.knowledge.harvest.proposals import commands_of, proposed, to_review
 from engine.knowledge.item import CATEGORIES, Item
 from engine.knowledge.proposed import GROUPS, TITLES, WHY, Reason, group_of, is_shown
 from engine.transcripts.turn import COMMAND, PLAN, Text, ToolCall, Turn

@@ -12,8 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import PathRefused
-from engine.knowledge.harvest.generic_formats import tool_output
-from engine.knowledge.harvest.reading import MAX_FILE_BYTES, MAX_TEXT_BYTES, read_source, safe_name
+from engine.knowledge.harvest.reading import (
+    MAX_FILE_BYTES,
+    MAX_TEXT_BYTES,
+    read_source,
+    safe_name,
+    tool_output,
+)
 from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace

@@ -12,9 +12,8 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.apply import apply
 from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
 from engine.knowledge.item import Item, Origin
-from engine.knowledge.notes import NoteFiles
+from engine.knowledge.notes import MAX_CONTENTS, NoteFiles
 from engine.knowledge.scope import in_scope
-from engine.knowledge.whereabouts import MAX_CONTENTS
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.cases import each_case

@@ -8,8 +8,7 @@ import pytest
 
 from engine.errors import DocumentError
 from engine.knowledge.apply import apply, is_there
-from engine.knowledge.edit import Plan
-from engine.knowledge.item import Category, Item, Origin, item_id
+from engine.knowledge.item import Category, Item, Origin, Plan, item_id
 from engine.knowledge.plan import plan
 from engine.provenance.hold import Doubt
 from engine.store.files import Files

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import HarvestRefused
-from engine.knowledge.edit import HeldItem
-from engine.knowledge.item import Item, Origin, item_id
+from engine.knowledge.item import HeldItem, Item, Origin, item_id
 from engine.knowledge.proposed import FORMER, WHY, group_of
 from engine.knowledge.review import (
     PendingItem,

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from engine.errors import DocumentError, PathRefused
 from engine.knowledge.apply import is_there, write
-from engine.knowledge.edit import Edit
-from engine.knowledge.item import Item, Origin
+from engine.knowledge.item import Edit, Item, Origin
 from engine.knowledge.session_notes import (
     HEADING,
     MEMORY_BYTES,

@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
-from engine.knowledge.signs import READ, difference, signs_of
-from engine.knowledge.similarity import SAME, CachedVectors, SimilarEntries, similarity, vectors
+from engine.knowledge.similarity import (
+    READ,
+    SAME,
+    CachedVectors,
+    SimilarEntries,
+    difference,
+    signs_of,
+    similarity,
+    vectors,
+)
 from tests.cases import each_case
 from tests.knowledge.similarity_pairs import DIFFERENT, PARAPHRASES, UNSEEN_DIFFERENT, UNSEEN_PARAPHRASES
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from engine.context import tokens
 from engine.knowledge import plan, proposed, similarity
-from engine.lifecycle.extraction import run, settle
+from engine.lifecycle.extraction import run
 from engine.meaning import vectors
 from engine.search import embeddings
 from engine.store import change, commits
 from tests.crash_sweep import Case
 from tests.lifecycle.extraction_support import SESSION, Space, session
 
-LOADED = (tokens, plan, proposed, similarity, run, settle, vectors, embeddings, change, commits)
+LOADED = (tokens, plan, proposed, similarity, run, run, vectors, embeddings, change, commits)
 """Imported once here instead of in each of hundreds of child processes."""
 
 TALKS = {
@@ -58,7 +58,7 @@ class Extraction(Case):
             if not name.startswith("logs/") and ".tmp-" not in name
         }
         found["waiting"] = sorted(space.waiting())
-        found["journals"] = sorted(path.name for path in (self.root / settle.JOURNALS).glob("*.json"))
+        found["journals"] = sorted(path.name for path in (self.root / run.JOURNALS).glob("*.json"))
         found["records"] = sorted(
             (
                 each.path,

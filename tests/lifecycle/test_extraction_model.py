@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import DocumentError, GateError
-from engine.lifecycle.extraction.extractor import SHIPPED
+from engine.lifecycle.extraction.extractor import SHIPPED, known_in, read_session
 from engine.lifecycle.extraction.reading import WINDOW_BYTES, windows_of
-from engine.lifecycle.extraction.session import known_in, read_session
 from engine.settings.lifecycle import ExtractionSettings
 from engine.transcripts.projects import Projects
 from tests.cases import each_case

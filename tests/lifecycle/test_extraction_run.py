@@ -15,9 +15,8 @@ from engine.engine import Engine
 from engine.errors import ConfigError, DocumentError, ExtractionRefused, ReadOnly
 from engine.knowledge.item import Item
 from engine.lifecycle.extraction import extractor as extractors
-from engine.lifecycle.extraction.extractor import SHIPPED, extractors_named
+from engine.lifecycle.extraction.extractor import SHIPPED, Session, extractors_named
 from engine.lifecycle.extraction.run import Runner
-from engine.lifecycle.extraction.session import Session
 from engine.settings import trust
 from engine.store.files import Files
 from tests.cases import each_case

@@ -10,7 +10,7 @@ from engine.knowledge.digest import Digest
 from engine.knowledge.ledger import Ledger
 from engine.knowledge.review import ReviewQueue
 from engine.knowledge.reviewing import Reviewing
-from engine.lifecycle.extraction.statements import statements_in
+from engine.lifecycle.extraction.extractor import statements_in
 from engine.store.change import commit_change
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from engine.context.replies import BadReply
 from engine.knowledge.category_files import entries
 from engine.knowledge.proposed import WHY
-from engine.lifecycle.condensing.guards import lost_entries, rewrite
-from engine.lifecycle.condensing.prompt import read_journal
+from engine.lifecycle.condensing.condenser import lost_entries, read_journal, rewrite
 from engine.lifecycle.proposals import Proposal
 from engine.lifecycle.retention.memory import day_of
 from engine.store.header import locate

@@ -10,8 +10,7 @@ import pytest
 from engine.engine import Engine
 from engine.errors import ChangeRefused, SendFailed
 from engine.lifecycle.extraction.run import Result
-from engine.lifecycle.reconstruction.bench import Bench
-from engine.lifecycle.reconstruction.clearing import cleared
+from engine.lifecycle.reconstruction.bench import Bench, cleared
 from engine.lifecycle.reconstruction.reconstruction import Request
 from tests.engine.flush_support import Provider
 from tests.lifecycle.extraction_support import FROM, SESSION, Space, by_task, rows, session

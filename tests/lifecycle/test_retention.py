@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from engine.errors import ChangeRefused
-from engine.jobs.upkeep import _prune
+from engine.jobs.table import _prune
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links
 from engine.lifecycle.proposals import apply

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.category_files import entries
-from engine.lifecycle.condensing.guards import lost_entries
+from engine.lifecycle.condensing.condenser import lost_entries
 from tests.lifecycle.upkeep_support import MEMORY, WORDS, Desk, Writer
 
 FIRST = date(2025, 1, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.context.compiled import Section, SlotName
-from engine.probes.evidence import NOTHING, contains, normal, of_file, of_lines, of_text, words
+from engine.probes.places import NOTHING, contains, normal, of_file, of_lines, of_text, words
 from tests.cases import each_case
 
 LINES = [

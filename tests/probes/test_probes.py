@@ -11,9 +11,9 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, DocumentError, ReadOnly, WriteFailed
-from engine.probes.log import ProbeLog
 from engine.probes.model import Evidence, Expectation, Result, Run
 from engine.probes.places import typed
+from engine.probes.probes import ProbeLog
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from tests.probes.conftest import Clock

@@ -12,7 +12,7 @@ from engine.engine import Engine
 from engine.errors import AutopoiesisError, BudgetError
 from engine.probes.model import Evidence, Expectation, Probe, Result, Run
 from engine.probes.places import holds, missing
-from engine.probes.run import ProbedEngine, run
+from engine.probes.probes import ProbedEngine, run
 from engine.search.results import SearchResult
 from engine.store.files import Files
 

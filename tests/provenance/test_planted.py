@@ -12,7 +12,7 @@ from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.item import Category, Item
 from engine.knowledge.proposed import why_held
-from engine.lifecycle.extraction.statements import statements_in
+from engine.lifecycle.extraction.extractor import statements_in
 from engine.lifecycle.recaps.lines import lines_of
 from tests.knowledge.extract_support import source_of
 from tests.provenance.planted import Planted, planted

@@ -16,10 +16,10 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from engine.providers import asking
 from engine.providers import chat as chats
-from engine.providers import completion
 from engine.providers.anthropic import Anthropic
-from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.claude_code import WITHIN_VARIABLE
 from engine.providers.gemini import Gemini
 from engine.providers.keys import GATE, PURPOSE_KEY_VARIABLES, Purpose
 from engine.providers.openai import OpenAI
@@ -249,7 +249,7 @@ def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     monkeypatch.setenv("LOG", str(log))
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     # A killed command that outlasts its event loop would fail another test when it is collected as garbage.
-    monkeypatch.setattr("engine.providers.claude_process._GRACE_S", 60.0)
+    monkeypatch.setattr("engine.providers.claude_code._GRACE_S", 60.0)
 
     def install(script: str, interpreter: str = "/bin/sh") -> Path:
         command = folder / "claude"
@@ -270,7 +270,7 @@ async def completed(
 ) -> chats.ChatReply:
     """Request a completion and close the connections."""
     try:
-        return await completion.complete(
+        return await asking.complete(
             provider, "Answer.", "Yes or no?", max_tokens=max_tokens, timeout=timeout
         )
     finally:

@@ -10,9 +10,9 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from engine.errors import AutopoiesisError
+from engine.providers.asking import complete
 from engine.providers.batches import CANCELED, EXPIRED, BatchService
 from engine.providers.chat import ChatReply, ChatRequest
-from engine.providers.completion import complete
 from engine.providers.gemini import Gemini
 from engine.providers.keys import EXTRACTION
 from engine.providers.pricing import current

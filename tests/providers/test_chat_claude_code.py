@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import os
+import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,7 @@ import pytest
 
 from engine.errors import SendFailed
 from engine.providers.chat import ChatReply, Usage
-from engine.providers.claude_code import ClaudeCode
-from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.claude_code import WITHIN_VARIABLE, ClaudeCode
 from engine.providers.keys import CHAT, PURPOSE_KEY_VARIABLES
 from tests.providers.chat_service import REQUEST, Listener, ask
 from tests.providers.claude_command import (
@@ -196,6 +199,28 @@ async def test_a_reply_that_restarts_within_its_text_is_aborted(claude: Install)
         await ask(ClaudeCode(purpose=CHAT))
     assert caught.value.partial == "Ann li"
     await wait_until_gone(log, "leader")
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning")
+@pytest.mark.parametrize(
+    ("grace", "why"), [(0.1, "the reply was cut off"), (60, "no answer within")], ids=["drained", "cancelled"]
+)
+async def test_pipes_held_open_from_outside_are_closed_when_a_reply_is_aborted(
+    claude: Install, monkeypatch: pytest.MonkeyPatch, grace: float, why: str
+) -> None:
+    monkeypatch.setattr("engine.providers.claude_code._GRACE_S", grace)
+    outside = (
+        "import os, sys, time; os.setsid(); print(os.getpid(), file=sys.stderr, flush=True); time.sleep(600)"
+    )
+    log = claude(
+        f'{sys.executable} -c "{outside}" 2> "$LOG/outside" &\n'
+        'while [ ! -s "$LOG/outside" ]; do sleep .01; done\n'
+        f"{printing(chr(10).join([piece('Ann li'), block('Bob.')]))}\nsleep 600"
+    )
+    with pytest.raises(SendFailed, match=why):
+        await ask(ClaudeCode(purpose=CHAT), timeout=60 if grace < 1 else 3)
+    gc.collect()
+    os.kill(int((log / "outside").read_text()), signal.SIGKILL)
 
 
 async def test_a_missing_command_is_named_with_a_hint(

@@ -11,8 +11,7 @@ from werkzeug import Request, Response
 
 from engine.errors import SendFailed
 from engine.providers.anthropic import Anthropic
-from engine.providers.caches import CacheGone, NamedCaches
-from engine.providers.chat import ChatRequest
+from engine.providers.chat import CacheGone, ChatRequest, NamedCaches
 from engine.providers.gemini import Gemini
 from engine.providers.keys import CHAT
 from engine.providers.local import LocalChat

@@ -12,10 +12,9 @@ import pytest
 from engine.activation.gate import Gate, GateQuestion
 from engine.activation.gates import ModelGate
 from engine.errors import GateError
-from engine.providers import completion
+from engine.providers import asking
 from engine.providers.chat import Usage
-from engine.providers.claude_code import ClaudeCode
-from engine.providers.claude_process import WITHIN_VARIABLE
+from engine.providers.claude_code import WITHIN_VARIABLE, ClaudeCode
 from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
 from tests.providers.claude_command import (
@@ -60,9 +59,7 @@ async def test_the_command_runs_isolated_without_tools_and_gets_the_prompt_on_st
         f'ls -A > "$LOG/files"; cat prefix.txt > "$LOG/prefix"\n{printing(YES)}'
     )
     prompt = "Does $(touch /tmp/x) `this` fit?\n-p --tools Bash ü\ud800"
-    await completion.complete(
-        ClaudeCode("opus", purpose=GATE), "You judge.", prompt, max_tokens=1, timeout=20
-    )
+    await asking.complete(ClaudeCode("opus", purpose=GATE), "You judge.", prompt, max_tokens=1, timeout=20)
     argv = (log / "argv").read_text().split("\n")[:-1]
     assert argv[0] == "-p"
     for option, value in (
@@ -189,7 +186,7 @@ async def test_much_output_on_stderr_does_not_block_the_answer(claude: Install) 
 
 async def test_a_command_that_closes_stdin_may_still_answer(claude: Install) -> None:
     claude(f"exec 0<&-\n{printing(YES)}")
-    done = await completion.complete(ClaudeCode(purpose=GATE), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
+    done = await asking.complete(ClaudeCode(purpose=GATE), "S", "P" * 2_000_000, max_tokens=1, timeout=20)
     assert done.text == "YES"
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from engine.providers import completion
+from engine.providers import asking
 from engine.providers.anthropic import Anthropic
 from engine.providers.chat import Usage
 from engine.providers.gemini import Gemini
@@ -88,7 +88,7 @@ async def test_cached_tokens_do_not_exceed_the_input_tokens(service: Service) ->
 async def test_characters_that_cannot_be_sent_are_replaced(service: Service) -> None:
     service.respond_with(json_response(service.reply("YES")))
     provider = service.provider()
-    await completion.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
+    await asking.complete(provider, "a\ud800b", "c\udfffd", max_tokens=1, timeout=20)
     await provider.aclose()
     assert service.texts(service.bodies[0]) == ("a?b", "c?d")
 

@@ -11,7 +11,7 @@ import pytest
 from werkzeug import Response
 
 from engine.errors import GateError
-from engine.providers import attempts, completion
+from engine.providers import asking, attempts
 from tests.providers.conftest import Service, complete, json_response
 from tests.providers.deadlines import LATER, passed_once
 
@@ -119,7 +119,7 @@ async def test_an_invalid_reply_is_an_error(service: Service) -> None:
     for body in bodies:
         for kind in kinds:
             with pytest.raises(GateError) as caught:
-                await completion.complete(provider, "", "Yes or no?", max_tokens=1, timeout=20)
+                await asking.complete(provider, "", "Yes or no?", max_tokens=1, timeout=20)
             assert "the reply could not be read" in caught.value.what, (body[:60], kind)
     await provider.aclose()
     assert len(service.bodies) == len(bodies) * len(kinds)

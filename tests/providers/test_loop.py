@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine.discussions.exchange import Exchange
+from engine.discussions.sending import Exchange
 from engine.providers.chat import ChatProvider, ChatRequest
 from engine.providers.keys import CHAT
 from engine.providers.loop import LoopThread

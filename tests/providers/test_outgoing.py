@@ -13,9 +13,9 @@ from werkzeug import Request, Response
 import engine
 from engine.activation.gates import excerpt
 from engine.providers.anthropic import Anthropic
+from engine.providers.asking import complete
 from engine.providers.chat import ChatRequest
-from engine.providers.claude_process import run
-from engine.providers.completion import complete
+from engine.providers.claude_code import run
 from engine.providers.embeddings import OpenAIEmbedder
 from engine.providers.gemini import Gemini
 from engine.providers.keys import CHAT, GATE

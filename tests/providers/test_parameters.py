@@ -9,7 +9,7 @@ import pytest
 from werkzeug import Request, Response
 
 from engine.errors import GateError
-from engine.providers import completion
+from engine.providers import asking
 from engine.providers.anthropic import Anthropic
 from engine.providers.keys import GATE
 from engine.providers.openai import OpenAI
@@ -146,7 +146,7 @@ async def test_an_earlier_request_does_not_undo_what_a_later_one_learned(
     provider = service.provider()
 
     async def asked() -> None:
-        await completion.complete(provider, "S", "P", max_tokens=1, timeout=20)
+        await asking.complete(provider, "S", "P", max_tokens=1, timeout=20)
 
     earlier = asyncio.ensure_future(asked())
     while not service.bodies:

@@ -11,12 +11,10 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.providers import keys
-from engine.providers.asking import Question
+from engine.providers.asking import Question, complete
 from engine.providers.chat import ChatReply, ChatRequest
-from engine.providers.completion import complete
 from engine.providers.keys import CHAT, FLUSH, GATE, HARVEST, Purpose
-from engine.providers.openai import OpenAI
-from engine.providers.openai_form import OpenAIForm
+from engine.providers.openai import OpenAI, OpenAIForm
 from engine.providers.reply import Pieces
 from engine.providers.select import ServiceSettings, chat_provider_for, completer_for
 from engine.settings.catalog import catalog

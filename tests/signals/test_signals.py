@@ -18,8 +18,7 @@ import pytest
 from engine.engine import Engine
 from engine.errors import BudgetError, JobError, WriteFailed
 from engine.events import PromptCompiled, Signal, TurnTraced
-from engine.signals.command import run_command
-from engine.signals.log import Arrival
+from engine.signals.signals import Arrival, run_command
 from engine.store.faults import fail, trip
 from engine.store.files import Files
 from tests.cases import each_case
@@ -207,10 +206,10 @@ def test_a_command_that_times_out_is_killed_with_its_children(monkeypatch: pytes
         output.append(read(descriptor, size))
         return output[-1]
 
-    monkeypatch.setattr("engine.signals.command.os.read", reading)
+    monkeypatch.setattr("engine.signals.signals.os.read", reading)
     # Its time is up once it has written something.
     clock = SimpleNamespace(monotonic=lambda: float(any(output)), sleep=time.sleep)
-    monkeypatch.setattr("engine.signals.command.time", clock)
+    monkeypatch.setattr("engine.signals.signals.time", clock)
     went_well, said = run_command(argv, "", 0.2, {}, lambda: False) or (None, "")
     assert went_well is False and said == "begun\ntimed out after 0.2 s"
     assert run_command(argv, "", 60, {}, lambda: True) is None, (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.knowledge import ledger
-from engine.sync import entries, ledgers, lines, state_files, transcripts
+from engine.sync import contents, entries
 from engine.sync.contents import kind_of
 from engine.sync.model import Hunk
 
@@ -45,9 +45,9 @@ def test_logs_are_merged_by_time_and_a_removed_secret_stays_removed() -> None:
     base = record(1, "a") + record(2, "secret")
     ours = record(1, "a") + record(5, "b") + record(9, "c") + record(9, "c")
     theirs = base + b"not json\n" + record(7, "d") + record(9, "c")
-    result = lines.union(base, ours, theirs)
+    result = contents.merged_logs(base, ours, theirs)
     wanted = record(1, "a") + b"not json\n" + record(5, "b") + record(7, "d") + record(9, "c") * 2
-    assert result == wanted == lines.union(base, theirs, ours)
+    assert result == wanted == contents.merged_logs(base, theirs, ours)
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.booleans())))
@@ -58,7 +58,7 @@ def test_a_merged_log_has_each_line_as_often_as_the_side_with_more_of_it(
     ours = base + b"".join(record(at, name) for at, name, mine in added if mine)
     theirs = base + b"".join(record(at, name) for at, name, mine in added if not mine)
     wanted = Counter(ours.splitlines()) | Counter(theirs.splitlines())
-    assert Counter(lines.union(base, ours, theirs).splitlines()) == wanted
+    assert Counter(contents.merged_logs(base, ours, theirs).splitlines()) == wanted
 
 
 def test_entries_of_both_sides_are_merged_in_order_without_duplicates() -> None:
@@ -171,37 +171,37 @@ def test_ledgers_are_merged_entry_by_entry() -> None:
         four: entry("2026-06-11"),
         three: entry("2026-06-11"),
     }
-    result = ledgers.merged(*(ledger.bytes_of(each) for each in (base, ours, theirs)))
+    result = contents.merged_ledgers(*(ledger.bytes_of(each) for each in (base, ours, theirs)))
     assert result is not None
     found = json.loads(result)["entries"]
     assert list(found) == [one, two, three, four]
     assert found[one]["restored"] and not found[one]["deleted"], "a restored conversation stays restored"
     assert found[two]["status"] == "harvested" and found[two]["lines"] == [line("b")]
     assert ledger.trees_of(result) == found
-    assert ledgers.merged(b"", b"{", result) is None
+    assert contents.merged_ledgers(b"", b"{", result) is None
 
 
 def test_state_files_are_merged_key_by_key() -> None:
-    result = state_files.merged(
+    result = contents.merged_state(
         b'{"a": {"x": 1}, "gone": 1}', b'{"a": {"x": 2}, "gone": 1, "b": 1}', b'{"a": {"x": 1, "y": 3}}'
     )
     assert result is not None and json.loads(result) == {"a": {"x": 2, "y": 3}, "b": 1}
-    assert state_files.merged(b"", b"[]", b"{}") is None
+    assert contents.merged_state(b"", b"[]", b"{}") is None
 
 
 def test_the_longer_conversation_wins_and_diverging_ones_are_both_kept() -> None:
     begun = b"---\nsession_id: s1\n---\n# Talk\n"
     ended = b"---\nsession_id: s1\nended: 2026-06-12T09:00:00Z\n---\n# Talk\n\n## 09:00 - user\nhello\n"
     other = begun + b"\n## 09:00 - user\ngoodbye\n"
-    assert transcripts.longer(begun, ended) == transcripts.longer(ended, begun) == ended
-    assert transcripts.longer(ended, other) is None
-    path, data = transcripts.as_own_session(
+    assert contents.longer(begun, ended) == contents.longer(ended, begun) == ended
+    assert contents.longer(ended, other) is None
+    path, data = contents.as_own_session(
         "raw/conversations/2026/06/12/0900-s1-talk.md", other, "0123456789abcdef"
     )
     assert path == "raw/conversations/2026/06/12/0900-s1.01234567-talk.md"
     assert b"session_id: s1.01234567\n" in data and data.endswith(b"goodbye\n")
     assert (
-        transcripts.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
+        contents.as_own_session("conversations/a.jsonl", b"{}", "0123456789")[0]
         == "conversations/a-01234567.jsonl"
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.settings.file import load
-from engine.sync import settings
+from engine.sync import contents
 from tests.sync.machines import Machine
 
 BASE = b"git:\n  remote: origin\n"
@@ -51,7 +51,7 @@ BASE = b"git:\n  remote: origin\n"
 def test_settings_are_merged_one_by_one(
     base: bytes, ours: bytes, theirs: bytes, wanted: bytes | None
 ) -> None:
-    assert settings.merged(base, ours, theirs, None) == wanted
+    assert contents.merged_settings(base, ours, theirs, None) == wanted
 
 
 def test_two_machines_that_each_set_another_setting_do_not_conflict(

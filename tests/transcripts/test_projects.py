@@ -12,8 +12,7 @@ import pytest
 from engine.errors import ChangeRefused
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.sync.contents import kind_of
-from engine.sync.lines import union
+from engine.sync.contents import kind_of, merged_logs
 from engine.transcripts import projects
 from engine.transcripts.places import read_head
 from engine.transcripts.projects import Projects, project_of
@@ -230,7 +229,7 @@ def test_two_machines_that_gave_a_name_to_different_projects_are_asked(memory: M
     theirs = log.read_bytes()
     assert kind_of(log.relative_to(memory.root).as_posix()) == "log"
     memory.old("shop")
-    for merged in (union(b"", ours, theirs), union(b"", theirs, ours)):
+    for merged in (merged_logs(b"", ours, theirs), merged_logs(b"", theirs, ours)):
         log.write_bytes(merged)
         assert memory.projects.names(str(acme)) == ("shop-acme",)
         assert memory.projects.names(str(widgets)) == ("shop-widgets",)

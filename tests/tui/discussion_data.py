@@ -9,17 +9,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engine.costs.model import CostRecord
-from engine.discussions.caches import DiscussionCaches
+from engine.discussions.caches import DiscussionCaches, DiscussionCacheState
 from engine.discussions.discussions import Discussions
-from engine.discussions.ending import Ending
+from engine.discussions.named import Ending
 from engine.discussions.overview import DAYS, CacheOverview, DiscussionCache, by_provider
 from engine.discussions.sending import Sending
-from engine.discussions.state import DiscussionCacheState
 from engine.discussions.turn import Sent, Step
 from engine.providers.chat import ChatReply, Usage
 from engine.settings.editing import Configuration, SettingChange, SettingInfo
 from engine.settings.model import CacheSettings, ChatProviderName
-from engine.stability.misses import Culprit, Misses, misses
+from engine.stability.record import Culprit, Misses, misses
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine

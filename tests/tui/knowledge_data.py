@@ -11,8 +11,7 @@ from engine.knowledge.category_files import entries
 from engine.knowledge.digest import Digest
 from engine.knowledge.entries import EntryScan
 from engine.knowledge.knowledge_entries import KnowledgeEntries
-from engine.knowledge.notes import FileNotes, NoteFiles, Rebinding
-from engine.knowledge.whereabouts import Candidate
+from engine.knowledge.notes import Candidate, FileNotes, NoteFiles, Rebinding
 from engine.store.files import Files
 
 if TYPE_CHECKING:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
 from engine.knowledge.harvest.reclaim import Reclaimer
 from engine.knowledge.harvest.report import HarvestRequest, Report, Result, Survey
 from engine.knowledge.harvest.run import Harvest
-from engine.knowledge.item import Item
+from engine.knowledge.item import Item, KnownItem
 from engine.knowledge.ledger import Ledger, LedgerEntry, LedgerLine
 from engine.knowledge.verify import CheckedEntry, CheckedLine, SourceState
 

@@ -8,7 +8,7 @@ from typing import Any
 from engine.costs.model import CostRecord
 from engine.errors import AutopoiesisError
 from engine.providers.chat import Usage
-from engine.stability.misses import Culprit
+from engine.stability.record import Culprit
 from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import Run
 from tests.tui.discussion_data import NOW, FakeCaches, cache_misses, invalidated, state

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.costs.model import Totals
 from engine.discussions.overview import CacheOverview, DiscussionCache
 from engine.settings.model import CacheSettings
-from engine.stability.misses import Culprit
+from engine.stability.record import Culprit
 from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_misses, invalidated, state
 from tui.render.draw import Row
 from tui.render.roles import PLAIN

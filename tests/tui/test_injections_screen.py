@@ -11,7 +11,7 @@ import pytest
 
 from engine.agents.log import HookLog, HookRun
 from engine.events import AgentTold
-from engine.injections.model import InjectedSection, Injection, UseNote, record_of_injection, record_of_note
+from engine.injections.log import InjectedSection, Injection, UseNote, record_of_injection, record_of_note
 from engine.live.feed import FeedEntry, entry_of
 from engine.store.monthly import MonthlyLog
 from tests.tui.conftest import SIZES, Driven, Run

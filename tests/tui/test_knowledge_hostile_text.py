@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import entries
-from engine.knowledge.notes import FileNotes, Rebinding
-from engine.knowledge.whereabouts import Candidate
+from engine.knowledge.notes import Candidate, FileNotes, Rebinding
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view

@@ -23,11 +23,11 @@ from tui.render.words import SETTINGS, cached_now, last_miss, stays
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.context.stability import Break
+    from engine.discussions.caches import DiscussionCacheState
     from engine.discussions.overview import CacheOverview, DiscussionCache, ProviderCaches
-    from engine.discussions.state import DiscussionCacheState
     from engine.engine import Engine
     from engine.stability.check import Check, CheckedTurn
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
 
 _TITLE = 40
 """Characters of a title shown in the list."""

@@ -12,7 +12,7 @@ from tui.cli.base import emit, emit_json, emit_problems, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from engine.commits.report import CommitReport
+    from engine.commits.gathering import CommitReport
     from engine.engine import Engine
 
 

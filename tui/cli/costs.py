@@ -13,8 +13,8 @@ from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
 from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:
+    from engine.costs.costs import BudgetStatus
     from engine.costs.estimates import Estimates
-    from engine.costs.guard import BudgetStatus
     from engine.costs.model import Sums, Totals
     from engine.engine import Engine
     from engine.settings.model import Config

@@ -14,7 +14,7 @@ from tui.cli.jobs import IDLE
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.signals.log import Arrival
+    from engine.signals.signals import Arrival
 
 _LOOK_S = 0.25
 _LONGEST_LEASE = 7 * 24 * 60

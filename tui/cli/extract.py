@@ -138,7 +138,7 @@ def _apply(runner: Runner, paths: tuple[str, ...], as_json: bool) -> int:
 
 
 def _emit_result(result: Result, done: int, total: int) -> None:
-    from engine.lifecycle.extraction.settle import counted  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.lifecycle.extraction.run import counted  # noqa: PLC0415 — `--help` must not load the engine
 
     what = ", ".join(
         filter(None, (counted(result.records), f"{result.held} for review" if result.held else ""))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from engine.engine import Engine
-    from engine.history.branches import Branch
+    from engine.history.explorations import Branch
     from engine.history.model import Blame, BlamedLine, Entry, FileDiff, Hit, Learned, Taught, UndoPlan
 
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract", "other")

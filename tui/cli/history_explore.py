@@ -12,8 +12,7 @@ from tui.cli.history import print_branches
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.history.branches import Branch
-    from engine.history.explorations import Exploration
+    from engine.history.explorations import Branch, Exploration
 
 
 @verb(

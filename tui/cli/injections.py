@@ -14,7 +14,7 @@ from tui.cli.base import emit, emit_json, group, minute, plain, table
 if TYPE_CHECKING:
     from engine.agents.audit import Audit, AuditEntry
     from engine.engine import Engine
-    from engine.injections.model import Injection
+    from engine.injections.log import Injection
 
 _NONE = (
     "no injections yet: record a prompt with `autopoiesis compile --record TEXT`, or set an agent up with "

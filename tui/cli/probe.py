@@ -13,9 +13,8 @@ from tui.cli.search import progress
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.probes.log import Earlier
     from engine.probes.model import Evidence, Probe
-    from engine.probes.probes import Report
+    from engine.probes.probes import Earlier, Report
     from engine.store.repository import Commit
 
 _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.context.flush_record import FlushRecord
     from engine.conversations.conversations import Conversation
     from engine.engine import Engine
-    from engine.flush.due import FlushPlan
+    from engine.flush.log import FlushPlan
 
 ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "system": "system"}
 

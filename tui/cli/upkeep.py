@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from engine.engine import Engine
     from engine.lifecycle.proposals import Outcome, Proposal
-    from engine.lifecycle.retention.moving import Move
-    from engine.lifecycle.retention.retention import Plan
+    from engine.lifecycle.retention.retention import Move, Plan
 
 _day_option = click.option(
     "--day", metavar="DATE", help="A day in the period, such as 2026-06-12; by default today."

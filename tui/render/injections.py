@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.agents.audit import AuditEntry, Piece
     from engine.agents.log import HookRun
     from engine.agents.week import Use, Week
-    from engine.injections.model import InjectedSection
+    from engine.injections.log import InjectedSection
 
 USE = {True: ("●", "used"), False: ("○", "no sign of use"), None: ("·", "not known yet")}
 _OPENED = {True: "opened by the agent", False: "not opened", None: "not known yet whether it is opened"}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui.render.figures import count, plural, sizes
 
 if TYPE_CHECKING:
+    from engine.discussions.caches import DiscussionCacheState
     from engine.discussions.overview import CacheOverview, DiscussionCache
-    from engine.discussions.state import DiscussionCacheState
     from engine.knowledge.harvest.classify import Kind
     from engine.knowledge.harvest.report import Outcome, Survey
     from engine.recall.backtest import Backtest, ToldPassage

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from engine.knowledge.edit import KnownItem
 from engine.knowledge.harvest.classify import Candidate, Kind
+from engine.knowledge.item import KnownItem
 from engine.knowledge.ledger import LedgerEntry
 
 Outcome = Literal["harvested", "failed", "too-large", "unclear", "changed", "unharvested"]

@@ -24,8 +24,7 @@ from engine.knowledge.harvest.classify import (
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.settle import Finding, Settler
-from engine.knowledge.harvest.source_line import find_source_line
+from engine.knowledge.harvest.settle import Finding, Settler, find_source_line
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
@@ -38,10 +37,10 @@ from engine.store.zone import local_day
 from engine.transcripts.days import day_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.edit import KnownItem
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
+    from engine.knowledge.item import KnownItem
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings

@@ -2,24 +2,63 @@
 
 Installed packages can add extractors with an entry point in the group ``autopoiesis.extractors``: an object
 that implements ``Extractor``, under the name used in ``extraction.extractors``.
+
+Rows are untrusted: their fields become single plain lines (``engine.knowledge.harvest.reply``), and items
+are checked as in a harvest. The field names are those in the prompts.
+
+For sentences of the user about a named person, precision comes before recall: one must begin with a first
+and last name, or the name of an existing page, followed by a verb for what someone is, does or wants. Bare
+names, programs named like people and one-off actions are skipped.
+
+Without a model:
+
+===========  ============================================================================================
+Extractor    finds
+===========  ============================================================================================
+decisions    lines marked ``Decision:``; plans the user approved (for review)
+lessons      lines marked ``Lesson:``; what the user corrects is in the rules
+people       sentences of the user about a named person (for review)
+procedures   lists marked ``Playbook:``; sequences of successful commands (for review)
+facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
+===========  ============================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.errors import ConfigError
+from engine.context.fixed import JOURNAL
+from engine.context.sources import MEMORY
+from engine.errors import AutopoiesisError, ConfigError
+from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.prompt import task
-from engine.lifecycle.extraction import heuristics, rows
+from engine.knowledge.harvest.proposals import proposed, sequence_of
+from engine.knowledge.harvest.reading import SourceText, read_source
+from engine.knowledge.harvest.reply import held_if_long, item_of, single, steps_of
+from engine.knowledge.item import Category, Item, Voice
+from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of
+from engine.knowledge.proposed import WHY
+from engine.knowledge.session_notes import OLD_JOURNALS, projects
+from engine.provenance.disguise import is_disguised
+from engine.provenance.instructions import is_hostile_act, is_instruction
+from engine.redaction.detect import secrets_in
 from engine.settings.lifecycle import EXTRACTORS
+from engine.store.documents import parse
+from engine.store.paths import slugify
+from engine.transcripts.days import day_of
+from engine.transcripts.places import REPOSITORY_FIELD, head_fields, read_head, repository_of
+from engine.transcripts.projects import projects_of
+from engine.transcripts.turn import COMMAND, Turn
+from engine.transcripts.typed import typed_in
 
 if TYPE_CHECKING:
-    from engine.knowledge.item import Item
-    from engine.lifecycle.extraction.session import Session
     from engine.store.files import Files
 
 GROUP = "autopoiesis.extractors"
@@ -82,20 +121,6 @@ class Shipped:
         return self.heuristic(session)
 
 
-SHIPPED: dict[str, Extractor] = {
-    each.name: each
-    for each in (
-        Shipped("decisions", "1", rows.decision, heuristics.decisions),
-        Shipped("lessons", "1", rows.lesson, heuristics.lessons),
-        Shipped("people", "1", rows.person, heuristics.people),
-        Shipped("procedures", "1", rows.procedure, heuristics.procedures),
-        Shipped("facts", "1", rows.fact, heuristics.facts),
-        Shipped("journal", "1", rows.entry, lambda _session: ()),  # a recap
-    )
-}
-assert tuple(SHIPPED) == EXTRACTORS
-
-
 def extractors_named(names: Sequence[str]) -> tuple[Extractor, ...]:
     """The named extractors, in order, without duplicates. No others are loaded.
 
@@ -130,3 +155,408 @@ def _installed(name: str) -> Extractor:
             where="extraction.extractors",
         )
     return made
+
+
+_LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "lehre", "merke"})
+"""Labels of lessons, which a harvest treats as facts."""
+_PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
+
+
+def decisions(session: Session) -> Iterator[Item]:
+    """Decisions, by project."""
+    for _, item in session.marks:
+        if item.category == "decisions":
+            yield decision(item, session)
+    for item in session.proposals:
+        if item.why == WHY["plan"]:
+            yield decision(item, session)
+
+
+def lessons(session: Session) -> Iterator[Item]:
+    """Lessons."""
+    for label, item in session.marks:
+        if label in _LESSONS:
+            yield lesson(item)
+
+
+def people(session: Session) -> Iterator[Item]:
+    """Statements of the user about people; all need review."""
+    for name, sentence, is_manner in statements_in(session.turns, session.known.people or {}):
+        for item in _item("facts", sentence, "person"):
+            placed = about_person(item, session, name, manner=is_manner)
+            yield replace(placed, why=WHY["person"])
+
+
+def procedures(session: Session) -> Iterator[Item]:
+    """Procedures, each on its own page."""
+    for _, item in session.marks:
+        if item.category == "playbooks" and (match := _PLAYBOOK.fullmatch(item.text)):
+            for marked in _item("facts", single(match["steps"]), item.voice):
+                with contextlib.suppress(ValueError):  # not a usable name
+                    yield procedure(marked, match["name"])
+    found = sequence_of(session.turns)
+    if found is not None:
+        name, steps = found
+        for item in _item("facts", steps, "agent"):
+            yield replace(procedure(item, name), why=WHY["command"])
+
+
+def facts(session: Session) -> Iterator[Item]:
+    """Facts."""
+    for label, item in session.marks:
+        if item.category == "facts" and label and label not in _LESSONS:
+            yield fact(item, session)
+    for item in session.proposals:
+        if item.category == "facts":
+            yield fact(item, session)
+
+
+def _item(category: Category, text: str, voice: Voice) -> Iterator[Item]:
+    """An item, if the text is valid for one."""
+    try:
+        yield item_of(category, text, voice=voice)
+    except ValueError:
+        return
+
+
+DECISIONS = "Key Decisions"
+LESSONS = "Lessons Learned"
+STEPS = "Steps"
+FACTS = "Facts"
+CONTEXT = "Context"
+COMMUNICATION = "Communication"
+
+_GENERAL = frozenset({"", "general", "none", "other", "misc", "untitled", "n-a", "unknown", "this-project"})
+"""Words a model uses for no project or subject."""
+_TOPIC_CHARACTERS = 40
+_NAME_CHARACTERS = 60
+_ODD = re.compile(r"[^\w .&/+'’()-]+")
+
+
+def decision(item: Item, session: Session, project: str = "") -> Item:
+    """A decision on the page of its project, or in decisions.md if it has none.
+
+    ``project`` may be any name for it. A new page is created only if the user named the project.
+    """
+    slug = slugify(project) if project.strip() else ""
+    if session.folder and slug == slugify(session.folder):
+        slug = session.slug  # another project may be called the same
+    if slug in _GENERAL or not (slug in session.known.projects or _is_named(project, session, aloud=True)):
+        slug, project = session.project, ""
+    if not slug:
+        return replace(item, category="decisions")
+    return _on(item, context_of(slug), DECISIONS, project or slug.replace("-", " ").capitalize())
+
+
+def lesson(item: Item) -> Item:
+    """A lesson in MEMORY.md."""
+    return _on(item, MEMORY, LESSONS)
+
+
+def about_person(item: Item, session: Session, name: str, *, manner: bool = False) -> Item:
+    """A statement about a person, on their page.
+
+    ``manner``: it is about how they communicate.
+
+    Raises:
+        ValueError: The session does not name them.
+    """
+    name = plain_name(name)
+    known = (session.known.people or {}).get(slugify(name)) if name else None
+    if known is None and not (name and _is_named(name, session)):
+        raise ValueError("names a person who is not named in the session")
+    path = known or f"{PEOPLE}/{slugify(name)}.md"
+    return _on(item, path, COMMUNICATION if manner else CONTEXT, name)
+
+
+def procedure(item: Item, name: str) -> Item:
+    """A procedure on its own page.
+
+    Raises:
+        ValueError: It has no name.
+    """
+    name = plain_name(name)
+    if not name or slugify(name) in _GENERAL:
+        raise ValueError("has no name")
+    return _on(item, f"{PROCEDURES}/{slugify(name)}.md", STEPS, name)
+
+
+def fact(item: Item, session: Session, subject: str = "") -> Item:
+    """A fact on the page of its subject, or in facts.md if it has none."""
+    subject = plain_name(subject)
+    path = f"{REFERENCE}/{slugify(subject)}.md" if subject else ""
+    if slugify(subject) in _GENERAL or not (path in session.known.pages or _is_named(subject, session)):
+        return replace(item, category="facts")
+    return _on(item, path, FACTS, subject)
+
+
+def entry(item: Item, session: Session, topic: str = "") -> Item:
+    """An entry in the journal of the session's day, by topic; in the archived journal if it was archived."""
+    section = (
+        plain_name(topic, _TOPIC_CHARACTERS) or session.project or plain_name(session.folder) or "sessions"
+    )
+    archived = f"{OLD_JOURNALS}/{session.day}.md"
+    path = archived if archived in session.known.archived else f"{JOURNAL}/{session.day}.md"
+    return _on(item, path, section)
+
+
+def plain_name(text: str, limit: int = _NAME_CHARACTERS) -> str:
+    """A name or topic as a heading: one short line without Markdown; empty if it is invalid or hostile."""
+    name = " ".join(_ODD.sub(" ", text).split()).strip(" .-/_")
+    if is_instruction(text) or is_instruction(name) or is_hostile_act(name) or is_disguised(text):
+        return ""
+    if secrets_in(text):
+        return ""
+    return name if len(name) <= limit else name[:limit].rpartition(" ")[0] or name[:limit]
+
+
+def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
+    return replace(item, category="pages", path=path, section=section, subject=subject)
+
+
+def _is_named(name: str, session: Session, *, aloud: bool = False) -> bool:
+    """True if the user or the agent uses a name; with ``aloud`` only the user counts."""
+    said = session.source.voices
+    text = said.person if aloud else f"{said.person}\n{said.agent}"
+    words = re.escape(" ".join(name.split()))
+    return bool(name.strip()) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
+
+
+MAX_STATEMENTS = 6
+"""Maximum statements proposed for a session."""
+
+_MAX_CHARACTERS = 240
+_MIN_WORDS = 4
+_MANNER = (
+    r"prefers?|likes?|hates?|dislikes?|wants? (?:to be|only|no|all)|expects?"
+    r"|(?:reads?|answers?|speaks?|writes?)(?! (?:that|us|me|he|she|they|:))"
+    r"|bevorzugt|mag|möchte|(?:spricht|antwortet|liest)(?!,)"
+)
+_BEING = (
+    r"is (?:our|the|a|an|my|in|on|at|responsible|away|head|lead)\b|works?|owns?|leads?|manages?|handles?"
+    r"|runs?|reports? to|lives?|maintains?|reviews?|approves?|takes? care|knows?"
+    r"|ist (?:unser\w*|der|die|ein\w*|mein\w*|für|im|in|bei|zuständig)\b|arbeitet|leitet|betreut"
+    r"|kümmert sich|wohnt|kennt"
+)
+_WORD = r"[A-ZÀ-ÖØ-ÞŁŚŻŽŠČ][\w'’-]+"
+_SAID = re.compile(
+    rf"(?P<name>{_WORD}(?: (?:van|von|de|der|da|di|du|la|le|bin|al))*(?: {_WORD}){{0,2}})"
+    r"(?:,? (?:also|always|usually|still|now|never|only|auch|immer))? "
+    rf"(?:(?P<manner>{_MANNER})|(?:{_BEING}))\b.+"
+)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_NAME = re.compile(r"(?:[^\W\d_][^\W\d_A-Z]*)(?:['’-][^\W\d_][^\W\d_A-Z]*)*")
+_NO_NAME = frozenset(
+    """
+    the this that these those it he she they we you there here what which who everything something nothing
+    please also and but so if when while since because maybe perhaps let make each every all some any no not
+    der die das es er sie wir ihr ich bitte auch und aber wenn jeder alle man one someone nobody everyone
+    claude codex git github docker python
+    """.split()  # noqa: SIM905 — one word a line would hide the module
+)
+
+
+def statements_in(turns: Sequence[Turn], known: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    """Name, sentence, and whether it is about how they communicate; the first ``MAX_STATEMENTS``.
+
+    ``known`` has the slugs of names with a page, including first names; a single word counts as a name only
+    if it is one of these.
+    """
+    found: dict[str, tuple[str, str, bool]] = {}
+    for turn in turns:
+        if turn.kind == COMMAND:
+            continue
+        for sentence in map(str.strip, _SENTENCE.split(typed_in(turn))):
+            match = _SAID.fullmatch(sentence)
+            if match is None or len(sentence) > _MAX_CHARACTERS or sentence.endswith(("?", ":")):
+                continue
+            name, words = match["name"], match["name"].split()
+            is_name = slugify(name) in known or (len(words) > 1 and all(map(_NAME.fullmatch, words)))
+            if is_name and words[0].casefold() not in _NO_NAME and len(sentence.split()) >= _MIN_WORDS:
+                found.setdefault(sentence, (name, sentence, match["manner"] is not None))
+    yield from list(found.values())[:MAX_STATEMENTS]
+
+
+_NUMBER = re.compile(r"(?:\A|(?<=-> ))\d{1,3}[.)]\s+")
+"""The number of a step."""
+
+
+def read_decision(row: Any, session: Session) -> Item:
+    """``{"decision": …, "why": …, "project": …}``."""
+    text, reason, project = _fields(row, "decision", "why", "project")
+    return decision(_read_item(text, reason), session, project)
+
+
+def read_lesson(row: Any, _session: Session) -> Item:
+    """``{"lesson": …, "why": …}``."""
+    return lesson(_read_item(*_fields(row, "lesson", "why")))
+
+
+def read_person(row: Any, session: Session) -> Item:
+    """``{"name": …, "statement": …, "kind": "communication" or "context"}``."""
+    name, statement, kind = _fields(row, "name", "statement", "kind")
+    is_manner = kind.casefold().startswith("commun")
+    return about_person(_read_item(statement), session, name, manner=is_manner)
+
+
+def read_procedure(row: Any, _session: Session) -> Item:
+    """``{"name": …, "steps": …}``."""
+    name, steps = _fields(row, "name", "steps", lines=True)
+    plain = _NUMBER.sub("", steps_of(steps))
+    return procedure(_read_item(plain), single(name))
+
+
+def read_fact(row: Any, session: Session) -> Item:
+    """``{"subject": …, "statement": …, "detail": …}``."""
+    subject, statement, detail = _fields(row, "subject", "statement", "detail")
+    return fact(_read_item(statement, detail), session, subject)
+
+
+def read_entry(row: Any, session: Session) -> Item:
+    """``{"topic": …, "entry": …}``."""
+    topic, text = _fields(row, "topic", "entry")
+    return entry(_read_item(text), session, topic)
+
+
+def _read_item(first: str, second: str = "") -> Item:
+    return held_if_long("facts", first, second)
+
+
+def _fields(row: Any, *names: str, lines: bool = False) -> list[str]:
+    """The fields of a row, each on one line unless ``lines``; empty if missing or null.
+
+    Raises:
+        ValueError: It is not an object, or a field is not a string.
+    """
+    if not isinstance(row, dict):
+        raise ValueError("is not an object")
+    values = [row.get(name) for name in names]
+    if not all(value is None or isinstance(value, str) for value in values):
+        raise ValueError("has a field that is not a string")
+    return [(value or "") if lines else single(value or "") for value in values]
+
+
+SHIPPED: dict[str, Extractor] = {
+    each.name: each
+    for each in (
+        Shipped("decisions", "1", read_decision, decisions),
+        Shipped("lessons", "1", read_lesson, lessons),
+        Shipped("people", "1", read_person, people),
+        Shipped("procedures", "1", read_procedure, procedures),
+        Shipped("facts", "1", read_fact, facts),
+        Shipped("journal", "1", read_entry, lambda _session: ()),  # a recap
+    )
+}
+assert tuple(SHIPPED) == EXTRACTORS
+
+
+_FIELDS = ("session_id", "started", "ended", "topic", "project", REPOSITORY_FIELD, "cwd")
+_MAX_PAGES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The existing pages, which determine where items go."""
+
+    projects: tuple[str, ...] = ()  # slugs of projects with a page
+    people: Mapping[str, str] | None = None  # pages by slug of the full or first name
+    pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
+    archived: frozenset[str] = frozenset()  # journals in the archive, likewise
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session to extract knowledge from."""
+
+    source: SourceText
+    day: str  # on which it began, in the configured time zone; 1970-01-01 if unknown
+    topic: str  # from its header; may be empty
+    project: str  # slug of its project; empty if unknown
+    folder: str  # name of its repository or else its working directory; may be empty
+    slug: str  # of the project of that folder, even without a page; may be empty
+    known: Known
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Its turns, without text injected from memory."""
+        return self.source.turns
+
+    @cached_property
+    def marks(self) -> tuple[tuple[str, Item], ...]:
+        """Labelled items, with their labels."""
+        return tuple(labelled(self.turns))
+
+    @cached_property
+    def proposals(self) -> tuple[Item, ...]:
+        """Items that a harvest without a model would propose for review."""
+        return proposed(self.turns)
+
+
+def known_in(files: Files) -> Known:
+    """The existing pages; unreadable ones are skipped."""
+    people: dict[str, str] = {}
+    firsts: dict[str, set[str]] = {}
+    for path in _pages(files, PEOPLE):
+        for name in _names(files, path):
+            people.setdefault(slugify(name), path)
+            firsts.setdefault(slugify(name.split()[0]), set()).add(path)
+    for first, paths in firsts.items():
+        if len(paths) == 1:  # skip ambiguous first names
+            people.setdefault(first, next(iter(paths)))
+    pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
+    archived = frozenset(_pages(files, OLD_JOURNALS))
+    return Known(tuple(projects(files.workspace)), people, frozenset(pages), archived)
+
+
+def read_session(files: Files, path: str, known: Known, zone: str) -> Session:
+    """A session of the workspace.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        PathRefused, DocumentError: As ``Files.read``.
+    """
+    source = read_source(files, path)
+    place = files.workspace.resolve(path)
+    head = head_fields(read_head(place), _FIELDS)
+    names = projects_of(files.workspace.root).names_of(place)
+    folder = PurePosixPath(head[REPOSITORY_FIELD] or head["cwd"]).name
+    day = day_of(path, head["started"] or head["ended"], zone) or "1970-01-01"
+    return Session(
+        source, day, head["topic"], _project(head, names, known), folder, next(iter(names), ""), known
+    )
+
+
+def _project(head: Mapping[str, str], names: Sequence[str], known: Known) -> str:
+    """The project named in a header, or else the session's if it has a page; without a repository, one with a
+    page that its topic names.
+    """
+    if head["project"]:
+        return names[0]
+    own = next((name for name in names if name in known.projects), "")
+    if own or head[REPOSITORY_FIELD] or repository_of(head["cwd"]):
+        return own
+    topic = slugify(head["topic"], 200).split("-") if head["topic"] else []
+    named = [each for each in known.projects if each in topic]
+    return named[0] if len(named) == 1 else ""
+
+
+def _pages(files: Files, folder: str) -> list[str]:
+    place = files.workspace.root / folder
+    if not files.workspace.holds(folder):
+        return []
+    try:
+        names = sorted(each.name for each in place.iterdir() if each.suffix == ".md" and each.is_file())
+    except OSError:
+        return []
+    return [f"{folder}/{name}" for name in names[:_MAX_PAGES] if not name.startswith((".", "_"))]
+
+
+def _names(files: Files, path: str) -> list[str]:
+    """The names of a page's person."""
+    found = [PurePosixPath(path).stem.replace("-", " ")]
+    with contextlib.suppress(AutopoiesisError, FileNotFoundError):
+        document = parse(files.read(path, limit=256 * 1024), path)
+        name = document.header.get("name")
+        titles = [line[2:] for line in document.body.split("\n") if line.startswith("# ")]
+        found += [each for each in ([name] if isinstance(name, str) else []) + titles[:1] if each.split()]
+    return found

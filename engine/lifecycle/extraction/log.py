@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from engine.store.monthly import Added, AnotherFile, Mark, MonthlyLog, record_of
+from engine.store.monthly import AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import moment
 
@@ -77,7 +77,6 @@ class ExtractionLog:
     """Reads and writes the record. Thread-safe and safe across processes."""
 
     def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
-        self._files = files
         self._guard = threading.Lock()
         self._log = MonthlyLog(files, KIND, clock)
         self._marks: dict[str, Mark] = {}
@@ -94,18 +93,9 @@ class ExtractionLog:
             return tuple(self._known)
 
     def _read(self) -> None:
-        months = self._log.stamp()
-        if self._marks.keys() - {month.name for month in months}:
-            raise AnotherFile
-        for month in months:
-            mark = self._marks.get(month.name, Mark())
-            if mark.is_of(month):
-                continue
-            added = Added(self._files, month, mark)
-            for line in added:
-                with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-                    self._known.append(typed(ExtractionRecord, record_of(line) or {}))
-            self._marks[month.name] = added.mark
+        for line in self._log.added(self._marks):
+            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+                self._known.append(typed(ExtractionRecord, record_of(line) or {}))
 
     def append(self, records: Iterable[ExtractionRecord]) -> None:
         """Adds records that are not there yet.

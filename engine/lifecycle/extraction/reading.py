@@ -22,8 +22,7 @@ from engine.redaction.detect import redacted
 if TYPE_CHECKING:
     from engine.knowledge.harvest.inquiry import Asker
     from engine.knowledge.item import Item
-    from engine.lifecycle.extraction.extractor import Extractor
-    from engine.lifecycle.extraction.session import Session
+    from engine.lifecycle.extraction.extractor import Extractor, Session
     from engine.store.files import Files
 
 WINDOW_BYTES = 32 * 1024

@@ -2,6 +2,10 @@
 
 A session is read once by each extractor, version, model and task, according to the record. So the next run
 resumes a stopped or killed one.
+
+Results are written so that a crash neither loses nor duplicates anything (design 6.2). Under the workspace's
+lock, in this order: journal, lines, review items, record, digest, commit; then the journal is removed. All
+steps are repeatable, so a leftover journal is processed from the start.
 """
 
 from __future__ import annotations
@@ -9,33 +13,38 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, ExtractionRefused, ReadOnly, WriteFailed
+from engine.knowledge.apply import write_all
 from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
-from engine.knowledge.harvest.source_line import find_source_line
+from engine.knowledge.harvest.reading import safe_name
+from engine.knowledge.harvest.settle import find_source_line
 from engine.knowledge.item import Origin, item_id
+from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
 from engine.knowledge.review import ReviewQueue, pending_items
-from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, done_in
+from engine.lifecycle.extraction.extractor import Known, Session, known_in, read_session
+from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, WrittenItem, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
-from engine.lifecycle.extraction.session import Known, Session, known_in, read_session
-from engine.lifecycle.extraction.settle import Commit, Finding, Settler
+from engine.store.commit_message import commit_message
 from engine.transcripts.places import head_fields, read_head
 
 if TYPE_CHECKING:
     from engine.context.recaps import Recap
-    from engine.knowledge.edit import Plan
     from engine.knowledge.harvest.inquiry import Asker
+    from engine.knowledge.item import Plan
     from engine.lifecycle.extraction.extractor import Extractor
     from engine.lifecycle.recaps.recaps import Recaps
+    from engine.store.change import ChangeCommit
     from engine.store.files import Files
 
 JOURNAL = "journal"
@@ -395,3 +404,133 @@ class Runner:
                 locate=lambda item: find_source_line(item, data),
             ),
         )  # fmt: skip
+
+
+JOURNALS = "scratch/extraction"
+"""Folder for the journals of extractions in progress."""
+
+Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Work):
+    """The results of reading a session."""
+
+    path: str  # of the session, workspace-relative
+    sha256: str  # of its bytes
+    session: str  # its id; may be empty
+    day: str
+    records: tuple[ExtractionRecord, ...]
+    """One for each extractor; ``items`` and ``held`` are filled in after writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The results as written."""
+
+    path: str
+    records: tuple[ExtractionRecord, ...]
+    held: int = 0  # items newly added to the review queue
+    commit: str = ""  # object name, if there is a commit
+    uncommitted: str = ""  # why there is no commit
+
+
+@dataclass(eq=False)
+class Settler:
+    """Writes findings to the files of a workspace."""
+
+    files: Files
+    log: ExtractionLog
+    review: ReviewQueue
+    digest: Digest
+    commit: Commit
+    on_problem: Callable[[str], None]
+
+    @cached_property
+    def _journal(self) -> Journal[Finding]:
+        lost = "its session will be read again"
+        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
+
+    def settle(self, finding: Finding) -> Settled:
+        """Writes a finding.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest.
+        """
+        journal = finding.sha256[:16]
+        with self.files.lock():
+            self._journal.keep(journal, finding)
+            return self._settle(journal, finding)
+
+    def recover(self) -> list[Settled]:
+        """Finishes interrupted writes.
+
+        Raises:
+            WriteFailed, ReadOnly: One cannot be finished now; its journal stays.
+        """
+        return self._journal.finish(self._settle)
+
+    def commit_left(self) -> None:
+        """Commits earlier changes in the files that extractions write, such as edits by the user, so that
+        they do not become part of this extraction's commits.
+        """
+        records = self.log.all()
+        if records:
+            self.digest.follow(self.on_problem)
+            paths = (item.path for record in records for item in record.items)
+            message = commit_message("memory", "knowledge before an extraction")
+            self.commit(self._existing(*paths), message)
+
+    def commit_record(self, sessions: int) -> None:
+        """Commits the record of sessions that added nothing."""
+        what = f"nothing new in {sessions:,} session{'s' if sessions > 1 else ''}"
+        self.commit(self._existing(), commit_message("extract", what))
+
+    def _existing(self, *paths: str) -> list[str]:
+        written = (*paths, *self.log.paths, *self.review.paths, *self.digest.paths)
+        return [path for path in dict.fromkeys(written) if (self.files.workspace.root / path).is_file()]
+
+    def _settle(self, journal: str, finding: Finding) -> Settled:
+        origin = Origin(safe_name(finding.path), finding.day, session=finding.session)
+        written, refused = write_all(self.files, finding.edits)
+        at = finding.records[0].at if finding.records else ""
+        waiting = (
+            *finding.waiting,
+            *pending_items(refused, at=at, origin=origin, source=finding.path, sha256=finding.sha256),
+        )
+        put = self.review.put(waiting)
+        held = {each.id for each in waiting}
+        records = tuple(
+            replace(
+                record,
+                items=tuple(
+                    WrittenItem(edit.id, edit.path, edit.line) for edit in written if edit.id in record.ids
+                ),
+                held=tuple(name for name in record.ids if name in held),
+            )
+            for record in finding.records
+        )
+        self.log.append(records)
+        if any(edit.category != "pages" for edit in written):
+            self.digest.follow(self.on_problem)
+        done = None
+        if written or waiting:
+            done = self.commit(self._existing(*(edit.path for edit in written)), _message(finding, records))
+        self._journal.drop(journal)
+        if done is None:  # the record is committed later, together with others
+            return Settled(finding.path, records)
+        return Settled(finding.path, records, put.new, done.revision, done.why)
+
+
+def counted(records: Sequence[ExtractionRecord]) -> str:
+    """The number of lines written by each extractor, such as ``decisions: 2, journal: 3``."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts[record.by.extractor] += len(record.items)
+    return ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
+
+
+def _message(finding: Finding, records: Sequence[ExtractionRecord]) -> str:
+    """The commit message of an extraction (spec 3.2)."""
+    what = counted(records) or "nothing new"
+    return commit_message("extract", what, sessions=[finding.path])

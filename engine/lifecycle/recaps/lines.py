@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
 from engine.knowledge.category_files import plain
-from engine.knowledge.harvest import wording
+from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.provenance.hold import doubt_of
@@ -156,7 +156,7 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
             continue
         for sentence, _ in _sentences(own):
             if _CHOOSES.search(sentence) and not sentence.endswith(_ASKING) and is_prose(sentence):
-                yield shortened(wording.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
+                yield shortened(proposals.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
 
 
 # What changed.
@@ -296,9 +296,9 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
 def _tells(text: str, *, is_item: bool) -> bool:
     """Whether a sentence of the agent says something on its own; one in a list only if it says what was
     done."""
-    if text.endswith(_ASKING) or _PREPARES.match(text) or wording.OFFER.search(text):
+    if text.endswith(_ASKING) or _PREPARES.match(text) or proposals.OFFER.search(text):
         return False
-    if wording.PASSED.search(text) or (is_item and not _DID.match(text)):
+    if proposals.PASSED.search(text) or (is_item and not _DID.match(text)):
         return False
     fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
     return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
@@ -349,7 +349,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _bare(text: str) -> str:
-    plain_text = wording.LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
+    plain_text = proposals.LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
     return plain_text[:1].upper() + plain_text[1:]
 
 
@@ -415,7 +415,7 @@ _CHOOSES = expression(
     re.IGNORECASE,
 )
 _DID = expression(
-    rf"{wording.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
+    rf"{proposals.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
     r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
     r"|interest|unus|hundr)ed\b)[a-z]{2,}ed\b",
     re.IGNORECASE,

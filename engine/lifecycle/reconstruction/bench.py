@@ -3,6 +3,12 @@
 It contains the knowledge of a commit without the lines to rebuild, and the progress of the run, so that a
 killed run can resume. It is not a git work tree: no hook, filter or attribute of the repository applies, and
 the branch is created only when everything is done.
+
+A line is removed before sessions are read again (spec 8.7) if its provenance names a session that will be
+read: it returns if it is found again. Everything else is kept: lines by the user, which have no provenance,
+or that they accepted in review; lines with additions below them; lines from conversations that cannot be
+read again; identity files; and, if only some extractors run, lines by others. A page left with nothing but
+header and headings is removed.
 """
 
 from __future__ import annotations
@@ -17,20 +23,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import ChangeRefused, WriteFailed
-from engine.knowledge.category_files import entries
+from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.digest import STATE as DIGEST_STATE
-from engine.lifecycle.reconstruction.clearing import cleared, is_derived
 from engine.store import revisions
 from engine.store.blobs import blob_name
 from engine.store.faults import reach
 from engine.store.files import READ_LIMIT, Files
+from engine.store.header import locate
 from engine.store.paths import CONFIG_NAME, Workspace
 from engine.store.typed import typed
 from engine.store.user_folder import cache_folder
 from engine.sync.entries import merged
 
 if TYPE_CHECKING:
-    from engine.knowledge.category_files import Entry
     from engine.store.git import Git
     from engine.store.revisions import TreeEntry
 
@@ -212,3 +217,31 @@ def _is_relevant(path: str) -> bool:
     name = path.rpartition("/")[2]
     is_page = path.startswith("knowledge/") and path.endswith(".md") and not name.startswith(".")
     return is_page or path == DIGEST_STATE
+
+
+FOLDERS = tuple(
+    f"knowledge/{name}/" for name in ("memory", "journal", "projects", "people", "procedures", "reference")
+)
+CATEGORIES = frozenset(file.path for file in CATEGORY_FILES)
+
+
+def is_derived(path: str) -> bool:
+    """True for a file that extractors write to."""
+    return path.endswith(".md") and (path.startswith(FOLDERS) or path in CATEGORIES)
+
+
+def cleared(path: str, data: bytes, is_removed: Callable[[Entry], bool]) -> bytes | None:
+    """A file without the entries to remove; ``None`` if the file is removed."""
+    removed = [each for each in entries(data, path) if each.last == each.number and is_removed(each)]
+    if not removed:
+        return data
+    lines = data.split(b"\n")
+    for each in reversed(removed):
+        at = each.number - 1
+        del lines[at]
+        if at < len(lines) and not lines[at].strip() and not lines[at - 1].strip():
+            del lines[at - 1]  # one of the blank lines around a removed list
+    left = b"\n".join(lines)
+    body = left[locate(left).body :].decode("utf-8", "replace").split("\n")
+    is_bare = all(not line.strip() or line.startswith("#") for line in body)
+    return None if is_bare and path not in CATEGORIES else left

@@ -11,8 +11,7 @@ from engine.commits.kinds import OWN
 from engine.history import diffs
 from engine.history.model import ChangedFile, FileDiff
 from engine.knowledge.category_files import entries
-from engine.lifecycle.reconstruction.bench import PREFIX, laid_out
-from engine.lifecycle.reconstruction.clearing import is_derived
+from engine.lifecycle.reconstruction.bench import PREFIX, is_derived, laid_out
 from engine.probes.model import Turned
 from engine.store import revisions
 from engine.store.repository import Commit, commit_of

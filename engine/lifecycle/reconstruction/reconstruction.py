@@ -21,7 +21,7 @@ from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, w
 from engine.lifecycle.extraction.run import Report as Read
 from engine.lifecycle.extraction.run import Result
 from engine.lifecycle.reconstruction.bench import PREFIX, Bench, Order, State
-from engine.lifecycle.retention.places import journal_day
+from engine.lifecycle.retention.eviction import journal_day
 from engine.store.change import ChangeCommit
 from engine.store.commit_message import commit_message
 from engine.store.faults import reach

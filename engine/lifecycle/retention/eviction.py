@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.context.fixed import PROJECTS
+from engine.context.fixed import IDENTITY, JOURNAL, PROJECTS
+from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError
 from engine.knowledge.inventory import Inventory, hidden
 from engine.knowledge.links import Links
-from engine.lifecycle.retention.places import EVICTABLE, why_kept
 from engine.store.entry_files import SHELVES
+from engine.store.paths import is_shared
 
 if TYPE_CHECKING:
     from engine.store.repository import Repository
@@ -113,3 +116,53 @@ def last_changes(repository: Repository, inventory: Inventory) -> dict[str, date
         path: found.get(path) or datetime.fromtimestamp(changed / 1e9, UTC)
         for path, changed in inventory.changed.items()
     }
+
+
+ARCHIVE = "archive"
+EVICTABLE = tuple(f"knowledge/{name}/" for name in ("projects", "people", "procedures", "reference"))
+"""Folders whose unused files are archived; journals are archived by age."""
+
+_ELSEWHERE = ("topics/",)
+"""Folders outside ``knowledge/`` that keep their name in the archive."""
+_CLASHING = ("knowledge/topics/", "knowledge/raw/", "knowledge/conversations/", "knowledge/knowledge/")
+_INDEXES = ("_active.md", "_index.md")
+_GENERATED = ("knowledge/files/", "knowledge/prompts/", "knowledge/archive/")
+
+
+def archived(path: str) -> str:
+    """The path of a file in the archive."""
+    return f"{ARCHIVE}/{path.removeprefix('knowledge/')}"
+
+
+def restored(path: str) -> str:
+    """The original path of an archived file."""
+    inside = path.removeprefix(f"{ARCHIVE}/")
+    return inside if inside.startswith(_ELSEWHERE) else f"knowledge/{inside}"
+
+
+def why_kept(path: str) -> str:
+    """Why a file can never be archived; empty if it can."""
+    name = path.rpartition("/")[2]
+    if not path.endswith(".md") or not path.startswith(("knowledge/", *_ELSEWHERE)):
+        return "only Markdown files in knowledge/ and topics/ can be archived"
+    if path.startswith(f"{IDENTITY}/") or path == MEMORY:
+        return "it is part of every prompt"
+    if path.count("/") == 1 and path.startswith("knowledge/"):
+        return "it is a category file or a generated file"
+    if name in _INDEXES or path == PROJECTS:
+        return "it is an index"
+    if is_shared(path):
+        return "it is shared knowledge; to remove it: autopoiesis share remove"
+    if path.startswith((*_GENERATED, *_CLASHING)):
+        return "files in its folder are never moved"
+    return ""
+
+
+def journal_day(path: str) -> date | None:
+    """The day of a journal; ``None`` if the file is not a journal."""
+    if PurePosixPath(path).parent.as_posix() != JOURNAL:
+        return None
+    try:
+        return date.fromisoformat(re.sub(r"\.md$", "", PurePosixPath(path).name))
+    except ValueError:
+        return None

@@ -1,26 +1,26 @@
 """The schedule of a workspace: its jobs, their due times, and the process that runs them.
 
 Any number of processes may have the workspace open. One of them holds a lock and runs due jobs; when it ends
-or crashes, another takes over at its next poll. All past state is in the log.
+or crashes, its lock is released and another takes over at its next poll. All past state is in the log.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from engine.errors import AutopoiesisError, JobError, Problem
 from engine.events import EngineEvent, ErrorReported, JobEnded, JobStarted, Signal
-from engine.lifecycle.schedule.job import By, Job, JobRow, JobRun, Result, Task
-from engine.lifecycle.schedule.locks import is_taken, take
+from engine.lifecycle.schedule.job import By, Job, JobRow, JobRun, Result, Stopped, Task
 from engine.lifecycle.schedule.log import JobLog, JobRecord, Past
-from engine.lifecycle.schedule.names import unknown_names
-from engine.lifecycle.schedule.running import Running
+from engine.settings.file import CONFIG_FILE, MAX_BYTES
+from engine.store import yamltext
 from engine.store.cron import HINT, OFF, problem, words
+from engine.store.files import lock_place
 from engine.topics.fields import near
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from engine.settings.model import Config
     from engine.store.files import Files
+    from engine.store.paths import Workspace
 
 LOCK_NAME = "scratch/schedule.lock"
 HOLDER = "scratch/schedule.by"
@@ -395,3 +396,110 @@ class Schedule:
 
 def _lock_name(job: Job) -> str:
     return f"scratch/job-{job.name}.lock"
+
+
+def take(workspace: Workspace, name: str) -> BaseFileLock | None:
+    """Acquires a lock that any thread may release; ``None`` if it is held elsewhere.
+
+    Raises:
+        PathRefused, OSError: It is outside the workspace or cannot be created.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 — 15 ms; not needed by most commands
+
+    lock = FileLock(lock_place(workspace, name), thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
+def is_taken(workspace: Workspace, name: str) -> bool:
+    """True if a lock is held; raises as ``take``."""
+    if not workspace.root.joinpath(name).exists():
+        return False
+    lock = take(workspace, name)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+def unknown_names(files: Files, named: Collection[str], known: Collection[str]) -> tuple[Problem, ...]:
+    """A problem with its line for each unknown name."""
+    return tuple(
+        Problem(
+            CONFIG_FILE,
+            _line(files, name),
+            f"lifecycle.schedule: no job {name}",
+            f"did you mean {guess}?" if (guess := near(name, known)) else "remove it",
+            "warning",
+        )
+        for name in named
+        if name not in known
+    )
+
+
+def _line(files: Files, name: str) -> int:
+    """The line of a name; 0 if the file can no longer be read."""
+    line = 0
+    try:
+        here: object = yamltext.parse(files.read(CONFIG_FILE).decode("utf-8-sig"), max_bytes=MAX_BYTES)
+    except (AutopoiesisError, OSError, UnicodeDecodeError, yamltext.YamlError):
+        return 0
+    for part in ("lifecycle", "schedule", name):
+        if not isinstance(here, yamltext.Mapping) or part not in here:
+            return 0
+        line, here = here.line_of(part), here[part]
+    return line
+
+
+class Running:
+    """A run of a job. It ends once, by finishing or by being abandoned.
+
+    Args:
+        id: The id of the run in the log.
+        lock: Prevents other runs of the job; released by the thread that runs it.
+    """
+
+    def __init__(self, job: Job, id: int, task: Task, lock: BaseFileLock) -> None:
+        self.job = job
+        self.id = id
+        self.task = task
+        self.lock = lock
+        self.ended = False
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self, work: Callable[[], object]) -> None:
+        """Runs ``work`` in a daemon thread."""
+        self._thread = threading.Thread(target=work, name=f"autopoiesis-job-{self.job.name}", daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Waits for the thread."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def end(self) -> bool:
+        """Marks it as ended; returns False if it already was."""
+        with self._guard:
+            before, self.ended = self.ended, True
+            return not before
+
+    def outcome(self) -> tuple[Result, str]:
+        """Runs the job; returns the result, also as a clause."""
+        try:
+            return "done", self.job.run(self.task)
+        except Stopped:
+            if self.task.overdue:
+                return "failed", self.too_long
+            return "interrupted", "the program exited"
+        except AutopoiesisError as error:
+            return "refused" if error.lasting else "failed", str(error)
+        except Exception as error:  # noqa: BLE001 — a bug in one job must not stop the others
+            return "failed", f"{type(error).__name__}: {error}"
+
+    @property
+    def too_long(self) -> str:
+        """The message for an exceeded deadline."""
+        return f"timed out after {self.job.deadline_s / 60:g} minutes"

@@ -18,8 +18,8 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 
 if TYPE_CHECKING:
+    from engine.discussions.caches import DiscussionCacheState
     from engine.discussions.overview import CacheOverview, DiscussionCache
-    from engine.discussions.state import DiscussionCacheState
 
 CACHED, UNCACHED, OFF, CHANGING = "●", "○", "◌", "…"
 WIDE = 118

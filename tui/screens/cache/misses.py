@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from engine.stability.misses import Culprit
+from engine.stability.record import Culprit
 from tui.kit.rows import KeyedRows, Note
 from tui.render.draw import Row, clip, clip_start, joined_within, labelled, wrap
 from tui.render.figures import clock, count, day, dollars, local, plural
@@ -18,7 +18,7 @@ from tui.screens.cache.discussions import name_of, shortened
 
 if TYPE_CHECKING:
     from engine.discussions.overview import CacheOverview
-    from engine.stability.misses import Misses
+    from engine.stability.record import Misses
 
 SLIM = 44
 """Width in cells below which numbers are abbreviated."""

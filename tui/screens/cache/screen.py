@@ -45,7 +45,7 @@ from tui.screens.cache.settings import (
 )
 
 if TYPE_CHECKING:
-    from engine.discussions.ending import Ending
+    from engine.discussions.named import Ending
     from engine.discussions.overview import CacheOverview, DiscussionCache
     from engine.settings.editing import Configuration
     from tui.kit.bench import Bench

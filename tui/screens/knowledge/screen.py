@@ -63,8 +63,7 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import EntryScan
     from engine.knowledge.knowledge import Knowledge
     from engine.knowledge.knowledge_entries import KnowledgeEntries
-    from engine.knowledge.notes import FileNotes, Rebinding
-    from engine.knowledge.whereabouts import Candidate
+    from engine.knowledge.notes import Candidate, FileNotes, Rebinding
     from engine.store.files import Files
     from tui.kit.bench import Bench
 
