@@ -233,7 +233,7 @@ class History:
         with self.files.lock():
             return snapshots.tag_weekly(self.repository.git, self.head(), day, self.zone())
 
-    def explorations(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[Branch, ...]:
         """The branches ``explore/*`` and ``extract/*``, most recently used first."""
         return explorations.branches(self.repository.git, self.head(), self.clock())
 
