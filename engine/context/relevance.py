@@ -126,18 +126,20 @@ def without_history(
 def without_others(
     results: Sequence[SearchResult], conversation: str, message: str, left_out: list[LeftOut]
 ) -> list[SearchResult]:
-    """The results without those turns of other conversations that are not clearly about the same thing.
+    """The results without those from elsewhere that are not clearly about the same thing.
 
-    A message is mostly about its own conversation, and one that says little is about nothing else. Of 242
+    A message is mostly about its own conversation, and one that says little is about no other. Of 242
     turns that a search found for 36 messages in the middle of coding sessions, a reader called 6 % related
-    below a relevance of 0.3, 33 % up to 0.45, and 65 % above.
+    below a relevance of 0.3, 33 % up to 0.45, and 65 % above. Files are asked for that only beside a message
+    that says little: what was written down is rarely as beside the point as what was once said.
     """
     is_vague = len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
     kept: list[SearchResult] = []
     for result in results:
-        if result.category != "conversation" or result.path == conversation:
+        was_said = result.category == "conversation"
+        if result.path == conversation or not (was_said or is_vague):
             kept.append(result)
-        elif is_vague:
+        elif was_said and is_vague:
             omit(left_out, result, "the message says little: it is about its own conversation")
         elif result.worth is None and _relevance(result) < ENOUGH:
             reason = f"not relevant enough beside its own conversation: {_relevance(result):.2f}"

@@ -324,6 +324,32 @@ def test_in_a_conversation_others_are_quoted_only_if_they_are_clearly_about_the_
     assert reason in reasons(compiled).get(f"{OTHER}:9-11", "")
 
 
+@pytest.mark.parametrize(
+    ("message", "relevance", "is_shown"),
+    [
+        ("Why does the cache of the harbour feed expire?", 0.3, True),
+        ("Landing. Until later.", 0.3, False),
+        ("Landing. Until later.", 0.4, True),
+    ],
+)
+def test_in_a_conversation_a_message_that_says_little_gets_only_files_that_are_clearly_about_it(
+    space: Space, message: str, relevance: float, *, is_shown: bool
+) -> None:
+    found = [
+        said(OWN, 10, "Turn 1, long ago", relevance=0.9),
+        replace(result(text="what is known"), relevance=relevance),
+    ]
+    compiled = space.compile(
+        message,
+        retrieve=lambda query: found,
+        history=[Turn("user", "10:45", (Text("We reach the harbour at noon."),), line=900)],
+        conversation=OWN,
+        budget=4096,
+    )
+    shown = {each.text for each in compiled.sections if each.layer == 10}
+    assert "Turn 1, long ago" in shown and ("what is known" in shown) is is_shown
+
+
 def test_beside_a_message_a_turn_that_repeats_it_is_left_out(space: Space) -> None:
     question = "Why does the cache of the harbour feed expire?"
     message = (
