@@ -225,6 +225,7 @@ def test_commits_that_were_taken_back_are_not_named() -> None:
     assert changed(first, second, "git reset --hard HEAD~1 → error: no such ref") == [
         "Changed: commit “Log water levels”; commit “Round the levels”"
     ]
+    assert changed(first, "git reset --hard HEAD~9 → fatal: ambiguous argument 'HEAD~9'") == kept
     assert changed(first, "git reset HEAD~1 gauge/levels.py → done") == kept, "of one file alone"
     printed = '[main 5d6e7f8] Revert "Round the levels"'
     assert changed(first, second, f"git revert HEAD --no-edit → {printed}") == kept

@@ -384,7 +384,7 @@ _WRITERS = frozenset(
         "applied",
     }
 )
-_FAILED = expression(r"(?:error|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
+_FAILED = expression(r"(?:error|fatal|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
 _PATCHED = expression(r"(?:add|update|delete) (\S+)")
 _COMMIT = expression(
     r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
