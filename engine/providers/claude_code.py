@@ -246,6 +246,8 @@ FLAGS = (
 _CHUNK = 64 * 1024
 _ERRORS_LIMIT = 8 * 1024
 _GRACE_S = 0.3
+_REAPED_S = 10
+"""A killed process ends at once, but for one that hangs in the kernel."""
 _SET = {"CLAUDE_CODE_SAFE_MODE": "1", WITHIN_VARIABLE: "1", "AUTOPOIESIS_HOOKS": "off"}
 _REMOVED = frozenset(
     {
@@ -379,7 +381,7 @@ async def _start(
 
 
 async def _end(process: Process, errors: asyncio.Future[bytes]) -> None:
-    """Kills the process and its children, drains its pipes, and closes what is still open then."""
+    """Kills the process and its children, drains its pipes, closes those still open, and reaps it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     errors.cancel()
@@ -391,7 +393,14 @@ async def _end(process: Process, errors: asyncio.Future[bytes]) -> None:
     finally:
         # Cancelled, or with a pipe that a process outside the group holds open, it would be collected after
         # the loop has ended, and fail.
-        process._transport.close()  # type: ignore[attr-defined]
+        transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]
+        for pipe in map(transport.get_pipe_transport, range(3)):
+            if pipe is not None:
+                pipe.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REAPED_S):
+                await process.wait()
+        transport.close()
 
 
 def _stderr_of(process: Process) -> asyncio.Future[bytes]:

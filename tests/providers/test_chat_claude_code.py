@@ -7,9 +7,11 @@ import gc
 import json
 import os
 import signal
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -221,6 +223,22 @@ async def test_pipes_held_open_from_outside_are_closed_when_a_reply_is_aborted(
         await ask(ClaudeCode(purpose=CHAT), timeout=60 if grace < 1 else 3)
     gc.collect()
     os.kill(int((log / "outside").read_text()), signal.SIGKILL)
+
+
+async def test_a_killed_command_is_waited_for_though_it_dies_late(
+    claude: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill = os.killpg
+    monkeypatch.setattr("engine.providers.claude_code._GRACE_S", 0)
+    monkeypatch.setattr(os, "killpg", lambda group, sign: Timer(0.2, kill, (group, sign)).start())
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda process: None)
+    log = claude(
+        f'echo $$ > "$LOG/leader"\n{printing(chr(10).join([piece("Ann li"), block("Bob.")]))}\nsleep 600'
+    )
+    with pytest.raises(SendFailed, match="the reply was cut off"):
+        await ask(ClaudeCode(purpose=CHAT))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((log / "leader").read_text()), 0)
 
 
 async def test_a_missing_command_is_named_with_a_hint(
