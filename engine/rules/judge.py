@@ -357,9 +357,9 @@ _ONE_PLACE = expression(
 )
 """Names a file or folder."""
 _WEAKER = expression(
-    r"\b(?:every|each|any|anything|everything|all|no|only|must|period|full stop|no exceptions?"
+    r"\b(?:every|each|any|anything|everything|all|only|must|period|full stop|no exceptions?"
     r"|hard rule|non[- ]negotiable|in general|generally|usually"
-    r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|not|never"
+    r"|applies|stands for|holds for|prefer|default|standard|banned|avoid|instead|rather|never"
     r"|don['’]?t|we|usamos|utilizamos|wir verwenden|wir nutzen|on utilise"
     r"|usiamo|kein\w*|nada de|pas de|ningún|nessun)\b|不|别|禁止|ない",
     _I,

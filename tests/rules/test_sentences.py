@@ -155,6 +155,9 @@ def test_an_order_that_says_what_it_is_about_in_another_sentence_is_no_rule(text
         "all the builds crash on Windows",
         "Always a pleasure.",
         "always good to see",
+        "Grey header, no margins, not aligned with the table.",
+        "Black screen, no logs, not responding to ctrl-c.",
+        "Nice layout, no clutter, not too many colours.",
     ],
 )
 def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
