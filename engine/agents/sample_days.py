@@ -1,8 +1,8 @@
 """The sample's month with hooks: what the pipeline decided for each message, what a person said of it, and
-what an agent was told on the last days.
+what an agent was told and proposed on the last days.
 
-Nothing of it is recorded in the package but the person's answers: it is made by the same code as in any other
-workspace, with the clock at the time of each message.
+The package holds only the person's answers and the agent's proposals: the rest is made by the same code as in
+any other workspace, with the clock at the time of each message.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING
 from engine.agents.hooks import Hooks
 from engine.commits.kinds import LOGS
 from engine.engine import Engine
+from engine.gateways.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from engine.conversations.conversations import Conversation
 
 _HOOKED_SESSIONS = 3
 """The last sessions, whose agent had hooks. Earlier ones would have been told what was not yet known."""
-_ANSWERED_AFTER = timedelta(minutes=2)
+_AGENT = "claude-code"
+_SHORTLY_AFTER = timedelta(minutes=2)
 _COMMIT = "what was decided and told in the month"
 
 
@@ -49,17 +51,19 @@ def live_through(root: Path) -> int:
         WriteFailed: A log could not be written.
     """
     clock = _Clock()
-    answers = json.loads(resources.files("engine").joinpath("sample", "labels.json").read_bytes())
+    days = json.loads(resources.files("engine").joinpath("sample", "days.json").read_bytes())
     messages = 0
     with Engine.open(root, clock=clock) as engine:
         sessions = _sessions(engine)
         for session in sessions:
-            messages += _decide(engine, session, clock, answers)
+            messages += _decide(engine, session, clock, days["answers"])
         engine.labels.learn()
         engine.refresh_index()
         hooks = Hooks(engine)
         for session in sessions[-_HOOKED_SESSIONS:]:
             _tell(hooks, session, clock)
+            engine.injections.learn_from_use(session.path, 0)
+            _propose(engine, session, clock, days["proposals"])
         engine.commits.commit([LOGS], _COMMIT)
     return messages
 
@@ -82,14 +86,20 @@ def _decide(
         clock.set(session.times[ordinal - session.first])
         count += engine.trace_turn(f"{session.path}#{ordinal}", record=True, ask=False) is not None
     engine.labels.learn_from_use(session.path, 0)
-    for name, given in answers.items():
-        if not session.path.endswith(f"-{name}.md"):
-            continue
-        for answer in given:
-            place, topic, word = answer.split()
-            clock.set(session.times[int(place) - session.first] + _ANSWERED_AFTER)
-            engine.labels.label(f"{session.path}#{place}", topic, word == "yes", learn=False)
+    for place, topic, word in _done_in(session, clock, answers):
+        engine.labels.label(f"{session.path}#{place}", topic, word == "yes", learn=False)
     return count
+
+
+def _done_in(
+    session: Conversation, clock: _Clock, done: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str, str]]:
+    """What was done in a session, by its name: the turn's number and two more words; sets the clock."""
+    name = next((each for each in done if session.path.endswith(f"-{each}.md")), None)
+    for line in done[name] if name else ():
+        place, first, second = line.split(maxsplit=2)
+        clock.set(session.times[int(place) - session.first] + _SHORTLY_AFTER)
+        yield place, first, second
 
 
 def _tell(hooks: Hooks, session: Conversation, clock: _Clock) -> None:
@@ -102,6 +112,15 @@ def _tell(hooks: Hooks, session: Conversation, clock: _Clock) -> None:
             _send(hooks, session, "UserPromptSubmit", prompt=turn.text)
 
 
+def _propose(
+    engine: Engine, session: Conversation, clock: _Clock, proposals: Mapping[str, Sequence[str]]
+) -> None:
+    """Propose what the session's agent would have asked to remember; it waits for the person."""
+    memory = Memory(engine)
+    for _, kind, text in _done_in(session, clock, proposals):
+        memory.remember(text, kind, agent=_AGENT)  # type: ignore[arg-type]
+
+
 def _send(hooks: Hooks, session: Conversation, event: str, **more: str) -> None:
     payload = {"session_id": session.session_id, "hook_event_name": event, **more}
-    hooks.answer("claude-code", json.dumps(payload).encode())
+    hooks.answer(_AGENT, json.dumps(payload).encode())

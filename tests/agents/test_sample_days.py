@@ -28,8 +28,15 @@ def lived(_pristine_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> I
             yield engine
 
 
+def _days() -> dict[str, dict[str, list[str]]]:
+    days: dict[str, dict[str, list[str]]] = json.loads(
+        resources.files("engine").joinpath("sample", "days.json").read_bytes()
+    )
+    return days
+
+
 def test_every_answer_in_the_package_is_about_a_message_of_the_sample(lived: Engine) -> None:
-    answers = json.loads(resources.files("engine").joinpath("sample", "labels.json").read_bytes())
+    answers = _days()["answers"]
     labelled = [each for each in lived.decision_log.read() if each.labelled_by == "person"]
     assert len(labelled) == sum(map(len, answers.values()))
     assert {each.useful for each in labelled} == {True, False}
@@ -59,6 +66,15 @@ def test_agents_of_the_last_days_were_told_and_each_injection_is_there_to_be_jud
     assert not [each for each in entries if each.failed]
     assert len({each.session_id for each in entries}) == 3
     assert sum(each.injection is not None for each in entries) >= 10
+    told = [each.injection for each in entries if each.injection is not None]
+    assert any(each.useful for each in told)
+    assert sum(each.finished for each in told) >= 8
+
+
+def test_what_the_agent_asked_to_remember_waits_for_the_person(lived: Engine) -> None:
+    waiting = {each.item.text for each in lived.knowledge.review.queue.waiting()}
+    asked = {line.split(maxsplit=2)[2] for lines in _days()["proposals"].values() for line in lines}
+    assert waiting == asked
 
 
 def test_nothing_is_left_to_commit(lived: Engine) -> None:
