@@ -79,12 +79,12 @@ def server_of(
     memory = Memory(engine, sessions, folder, hides)
 
     def remember(text: Statement, context: Context, kind: StatementKind = "fact") -> Remembered:
-        return memory.remember(text, kind, agent=_proposer(context))
+        return memory.remember(text, kind, **_proposer(context))
 
     def propose_playbook(
         title: Title, when: When, instructions: Steps, examples: Examples, context: Context
     ) -> ProposedPlaybook:
-        return memory.propose_playbook(title, when, instructions, examples, agent=_proposer(context))
+        return memory.propose_playbook(title, when, instructions, examples, **_proposer(context))
 
     by_caller = {"remember": remember, "propose_playbook": propose_playbook}
 
@@ -114,8 +114,8 @@ def server_of(
     return server
 
 
-def _proposer(context: Context) -> str:
-    """The agent that proposes something, and whose it is if not the owner's.
+def _proposer(context: Context) -> dict[str, str]:
+    """The agent that proposes something, and the person whose it is if not the owner's.
 
     Raises:
         ToolError: They may not.
@@ -126,7 +126,7 @@ def _proposer(context: Context) -> str:
     person = person_of(request) if isinstance(request, Request) else OWNER
     if not person.can("propose"):
         raise ToolError(not_permitted(person, "propose").what)
-    return agent if person.is_owner else f"{person.name} {agent}"
+    return {"agent": agent, "person": "" if person.is_owner else person.name}
 
 
 def _tool(method: Callable[..., Answer]) -> Callable[..., CallToolResult]:

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 MAX_PENDING = 100
-"""Pending proposals of agents: a loop must not bury what the user has to read."""
+"""Pending proposals of one agent, or of one person's agents: a loop must not bury what the user has to
+read, nor keep others from proposing."""
 
 _FILE_BYTES = 16 * 1024 * 1024
 _NEAREST = 8
@@ -307,7 +308,9 @@ class Memory:
         why = f"to take it back: autopoiesis rules accept {found.id}"
         return answers.ForgottenRule(outcome="turned down", id=found.id, why=why, text=found.text)
 
-    def remember(self, text: Statement, kind: StatementKind, *, agent: str) -> answers.Remembered:
+    def remember(
+        self, text: Statement, kind: StatementKind, *, agent: str, person: str = ""
+    ) -> answers.Remembered:
         """Proposes one statement for the memory. It is written to knowledge only once the user accepts it.
         Do not include secrets; they are removed.
         """
@@ -315,7 +318,7 @@ class Memory:
         clean, secrets = redact(plain(text))
         if not any(map(str.isalnum, clean)):
             raise HarvestRefused("the text says nothing", hint="pass one statement")
-        name, day = f"{BY_AGENT}{slugify(agent, 40)}", local_day(at, engine.config.days.time_zone)
+        name, day = _origin(agent, person), local_day(at, engine.config.days.time_zone)
         voices = voices_of([Turn("agent", "", (Text(clean),))])
         item = Item(_CATEGORIES[kind], clean, voice="agent", why=WHY["agent"])
         origin, queue = Origin(name, day.isoformat()), engine.knowledge.review.queue
@@ -325,8 +328,11 @@ class Memory:
             where = f"{known.path}:{known.number}"
             return answers.Remembered(outcome="known already", why=where, text=clean, note=note)
         with engine.files.lock():
-            if sum(each.origin.name.startswith(BY_AGENT) for each in queue.waiting()) >= MAX_PENDING:
-                what = f"{MAX_PENDING} proposals of agents are already pending"
+            names = [each.origin.name for each in queue.waiting()]
+            whose = _origin("", person) if person else name
+            of_agents = sum(each.startswith(f"{whose}-") for each in names) if person else 0
+            if names.count(whose) + of_agents >= MAX_PENDING:
+                what = f"{MAX_PENDING} proposals of {whose} are already pending"
                 raise HarvestRefused(what, hint="the user reviews them: autopoiesis review list")
             since = at.isoformat(timespec="seconds")
             done = queue.put(pending_items(decided.held, at=since, origin=origin, source="", sha256=""))
@@ -340,7 +346,14 @@ class Memory:
         return answers.Remembered(outcome=outcome, id=pending.id, why=why, text=clean, note=note)
 
     def propose_playbook(
-        self, title: Title, when: When, instructions: Steps, examples: Examples, *, agent: str
+        self,
+        title: Title,
+        when: When,
+        instructions: Steps,
+        examples: Examples,
+        *,
+        agent: str,
+        person: str = "",
     ) -> answers.ProposedPlaybook:
         """Proposes a playbook: what to do whenever a situation comes up again. Propose one if the user asks
         for it, or has explained the same procedure more than once. It applies only once the user accepts it.
@@ -348,7 +361,7 @@ class Memory:
         clean = [redact(text) for text in (title, when, instructions, *examples)]
         title, when, instructions, *ways = (text for text, _ in clean)
         draft = drafted(title, when, instructions, ways)
-        made = self._engine.playbooks.propose(draft, f"{BY_AGENT}{slugify(agent, 40)}")
+        made = self._engine.playbooks.propose(draft, _origin(agent, person))
         return answers.ProposedPlaybook(
             name=made.name,
             why=f"the user decides: autopoiesis topics suggest --write {made.name}",
@@ -477,6 +490,11 @@ class Memory:
             text=inert(text),
             note=note,
         )
+
+
+def _origin(agent: str, person: str) -> str:
+    """The name under which proposals wait; that of a person begins the names of their agents."""
+    return f"{BY_AGENT}{slugify(f'{person} {agent}', 40)}"
 
 
 def _whose(path: str) -> str:

@@ -18,7 +18,8 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from engine.engine import Engine
-from engine.errors import GatewayFailed, WriteFailed
+from engine.errors import GatewayFailed, HarvestRefused, WriteFailed
+from engine.gateways import memory
 from engine.gateways.guard import MCP
 from engine.gateways.http import HookServer, public_origin
 from engine.gateways.people import BURST, FILE, PER_SECOND, AccessLog, Allowance, People, Right
@@ -197,6 +198,28 @@ async def test_what_a_person_proposes_waits_with_their_name(engine: Engine, serv
         waiting.origin.name == "mcp-anna-mcp" and not (engine.workspace.root / "knowledge/facts.md").exists()
     )
     assert ("anna", "mcp remember") in requests(engine)
+
+
+async def test_the_proposals_of_one_person_leave_room_for_those_of_others(
+    engine: Engine, server: HookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "MAX_PENDING", 2)
+    owners = memory.Memory(engine)
+
+    def outcome(text: str, agent: str, person: str = "") -> str:
+        return owners.remember(text, "fact", agent=agent, person=person).outcome
+
+    assert [outcome(f"The gauge at quay {n} is read daily", f"agent {n}", "ann") for n in "12"] == [
+        "proposed",
+        "proposed",
+    ]
+    with pytest.raises(HarvestRefused, match="2 proposals of mcp-ann are already pending"):
+        outcome("The moon is full", "another agent", "ann")
+    assert outcome("The tide table is printed", "agent", "annabel") == "proposed"
+    assert outcome("The boat leaves at noon", "ann") == "proposed"
+    async with agent_of(server.address, token_for(engine, "read", "propose", name="ann")) as client:
+        refused = await client.call_tool("remember", {"text": "The harbour is closed"})
+        assert refused.is_error and "autopoiesis review list" in text_of(refused)
 
 
 def test_a_person_records_sessions_of_their_own_that_teach_nothing(
