@@ -511,4 +511,5 @@ class Engine(Parts):
             problems=self.problems(),
             read_only=self.files.read_only,
             waiting_rules=count_waiting_rules(self.files),
+            waiting_items=len(self.knowledge.review.queue.waiting()),
         )

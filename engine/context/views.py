@@ -62,6 +62,7 @@ class StatusView:
     problems: tuple[Problem, ...]  # of settings and topics
     read_only: bool
     waiting_rules: int = 0  # number of rules that wait for the person's decision
+    waiting_items: int = 0  # number of items in the review queue
 
 
 def read_digest(files: Files) -> DigestView:

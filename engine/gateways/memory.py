@@ -402,7 +402,7 @@ class Memory:
             index=index.why or index.state,
             topics=status.topics,
             rules=sum(rule.counts for rule in self._engine.rules.book().rules),
-            proposals=len(self._engine.knowledge.review.queue.waiting()),
+            proposals=status.waiting_items,
             branch=status.branch,
             uncommitted=status.dirty,
             read_only=status.read_only,

@@ -24,7 +24,7 @@ from engine.store.monthly import MonthlyLog
 
 if TYPE_CHECKING:
     from engine.store.files import Files
-    from engine.store.monthly import Record
+    from engine.store.monthly import LogStamp, Record
 
 KIND = "review"
 
@@ -76,6 +76,7 @@ class ReviewQueue:
         self._files = files
         self._clock = clock
         self._log = MonthlyLog(files, KIND, clock)
+        self._waiting: tuple[LogStamp, tuple[PendingItem, ...]] = ((), ())
 
     def all(self) -> tuple[PendingItem, ...]:
         """All items ever held, oldest first."""
@@ -106,8 +107,11 @@ class ReviewQueue:
         return found, counted_as
 
     def waiting(self) -> tuple[PendingItem, ...]:
-        """The pending items that are shown, oldest first."""
-        return tuple(filter(_is_pending, self.all()))
+        """The pending items that are shown, oldest first. The log is read again only if it has changed."""
+        stamp = self._log.stamp()
+        if self._waiting[0] != stamp:
+            self._waiting = stamp, tuple(filter(_is_pending, self.all()))
+        return self._waiting[1]
 
     def get(self, name: str) -> PendingItem:
         """A pending item by its id or the start of it; raises ``HarvestRefused`` if there is none or

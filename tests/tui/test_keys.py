@@ -115,6 +115,15 @@ async def test_refused_commands_say_why(run: Run, engine: FakeEngine) -> None:
         assert not driven.engine.calls_of("label")
 
 
+async def test_what_waits_for_the_person_is_said_with_its_key(run: Run, engine: FakeEngine) -> None:
+    engine.status_value = status_view(waiting_rules=1, waiting_items=3)
+    async with run() as driven:
+        assert "R 1 rule waits for you   v 3 items to review" in driven.text
+    engine.status_value = status_view(waiting_items=1)
+    async with run() as driven:
+        assert "v 1 item to review" in driven.text and "for you" not in driven.text
+
+
 async def test_the_theme_changes_and_is_remembered(run: Run, home: Path) -> None:
     async with run() as driven:
         first = driven.app.theme

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from textual import events, on
@@ -254,10 +255,13 @@ class PromptLine(Horizontal):
     def tell(self, about: str) -> None:
         self.border_title = Content(f"{_MODES[self.mode].title} {visible(about)}".rstrip())
 
-    def remind(self, reminder: str, key: str) -> None:
-        """Shows a reminder and its key at the lower edge while the input is not focused; empty for none."""
-        pieces = ((f"{key} ", "$accent"), (visible(reminder), "$muted"))
-        found = Content.assemble(*pieces) if reminder else None
+    def remind(self, reminders: Mapping[str, str]) -> None:
+        """Shows reminders by their keys at the lower edge while the input is not focused."""
+        pieces = [
+            Content.assemble((f"{key} ", "$accent"), (visible(text), "$muted"))
+            for key, text in reminders.items()
+        ]
+        found = Content("   ").join(pieces) if pieces else None
         if found != self._reminder:
             self._reminder = found
             self._hint()

@@ -273,9 +273,15 @@ class WorkbenchTyping(FullScreen):
             self.ledger_panel.show_view(read.ledger)
         if read.status is not None:
             self.status = read.status
-            waiting = read.status.waiting_rules
-            reminder = plural(waiting, "rule waits for you", "rules wait for you")
-            self.prompt.remind(reminder if waiting else "", self.key_of("open_rules"))
+            rules, items = read.status.waiting_rules, read.status.waiting_items
+            reminders = {}
+            if rules:
+                reminders[self.key_of("open_rules")] = plural(
+                    rules, "rule waits for you", "rules wait for you"
+                )
+            if items:
+                reminders[self.key_of("open_review")] = plural(items, "item to review", "items to review")
+            self.prompt.remind(reminders)
         if read.feed is not None:
             self.activation.show_imported(any(entry.key for entry in read.feed))
             self.feed.show(read.feed)
