@@ -56,27 +56,24 @@ def answer(
     Raises:
         apsw.Error: The index is damaged.
     """
-    by_lists = settings.ranking == "spec"
     asked = {word: numbers_of(word) for word in request.terms}
-    around = literal_terms(request.context) if request.context and not by_lists else ()
+    around = literal_terms(request.context) if request.context else ()
     beside = {word: numbers_of(word) for word in telling(around) if word not in asked}
     terms = _distinct(asked, asked)
     corpus = engine.corpus(_distinct(asked | beside, asked | beside), with_sample=vector is not None)
     key_terms = _distinct(asked, telling(request.terms))
     weights = context_weights(corpus, key_terms, _distinct(beside, beside))
-    words, meaning = settings.weights
     query = Query(
         terms=terms,
         vector=vector,
         limit=request.limit,
-        words=words,
-        meaning=meaning,
+        words=settings.bm25_weight,
+        meaning=settings.vector_weight,
         days=[
             (each.first.toordinal(), each.last.toordinal()) for each in days_in(request.query, request.today)
         ],
         today=request.today.toordinal(),
         half_life=settings.half_life_days,
-        by_lists=by_lists,
         with_ranks=request.in_full,
         context=weights,
         key_terms={**dict.fromkeys(key_terms, 1.0), **weights},
@@ -90,7 +87,7 @@ def answer(
     order = numpy.arange(len(found))
     if request.room is not None:
         order = numpy.array(in_order(_offers(found, table, request.room.own), request.room))
-    chosen = _chosen(found, table, order, by_lists=by_lists)
+    chosen = _chosen(found, table, order)
     return describe(engine, chosen, request.terms, BY_WORDS, in_full=request.in_full)
 
 
@@ -135,8 +132,8 @@ def _offers(found: Found, table: Table, own: str) -> Offers:
     )
 
 
-def _chosen(found: Found, table: Table, order: NDArray[Any], *, by_lists: bool) -> list[Chosen]:
-    best = 1.0 if by_lists else float(found.scores[0])
+def _chosen(found: Found, table: Table, order: NDArray[Any]) -> list[Chosen]:
+    best = float(found.scores[0])
     places = order.tolist()
     files = [table.files[owner] for owner in table.owners[found.places[order]].tolist()]
     return list(
@@ -149,7 +146,7 @@ def _chosen(found: Found, table: Table, order: NDArray[Any], *, by_lists: bool) 
             [found.vector_ranks[place] for place in places],
             [None] * len(places) if found.cosines is None else found.cosines[order].tolist(),
             _shares(found.shares[:, order] / best),
-            [None] * len(places) if by_lists else found.relevance[order].tolist(),
+            found.relevance[order].tolist(),
         )
     )
 

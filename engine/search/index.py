@@ -297,7 +297,7 @@ class SearchIndex:
 
     def _query_index(self, request: Request) -> list[SearchResult]:
         settings = self._settings
-        wanted = self._embedder if request.use_vectors and settings.weights[1] > 0 else None
+        wanted = self._embedder if request.use_vectors and settings.vector_weight > 0 else None
         with self._readers.borrow(vectors=wanted is not None) as (connection, without):
             self._require_ready(connection)
             vector: Floats | None = None

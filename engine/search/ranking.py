@@ -70,7 +70,6 @@ class Query:
     days: Sequence[tuple[int, int]] = ()  # date ranges it mentions: first and last ordinal, inclusive
     today: int = 0  # ordinal
     half_life: float = 0.0  # days after which fading text has lost half of ``RECENCY``; 0: never
-    by_lists: bool = False  # whether to merge words and meaning as specified, without what is around a chunk
     with_ranks: bool = False  # whether to return the ranks by words alone and by meaning alone
     context: Mapping[int, float] = field(default_factory=dict)
     """Term numbers of words from the context, with their weights."""
@@ -121,15 +120,11 @@ def rank(table: Table, corpus: Corpus, query: Query, used: Mapping[str, int] | N
     share = shares(table, corpus, query.key_terms)
     words = by_bm25 * numpy.float32(query.words / best if best else 0.0)
     words += share * numpy.float32(COVERAGE * query.words)
-    nothing = numpy.zeros(len(table), dtype=numpy.float32)
-    similarity, cosines = nothing, None
+    similarity, cosines = numpy.zeros(len(table), dtype=numpy.float32), None
     if query.vector is not None and len(corpus.sample):
         cosines = meaning.cosines_of(table, query.vector)
         similarity = meaning.scores_of(table, cosines, query.vector, query.meaning, corpus.sample)
     own = words + similarity
-    if query.by_lists:
-        total = _merged(words - share * numpy.float32(COVERAGE * query.words), cosines, query)
-        return _found(table, query, total, numpy.stack([nothing] * len(SHARES)), by_bm25, cosines, share)
     speaker = own * (_speaker_factors(table, named) - 1)
     own = own + speaker
     date = own * (numpy.float32(DATED - 1) * _in_days(table.days, query))
@@ -142,20 +137,6 @@ def rank(table: Table, corpus: Corpus, query: Query, used: Mapping[str, int] | N
     use = _use_gain(table, used or {}) * total
     signals = (words, similarity, speaker, date, around, session, recency, use)
     return _found(table, query, total + recency + use, numpy.stack(signals), by_bm25, cosines, share)
-
-
-def _merged(words: Floats, cosines: Floats | None, query: Query) -> Floats:
-    """The weighted mean of both scores, 0 to 1, as specified.
-
-    Word scores are relative to the query's best one. Meaning is the cosine itself, cut off at 0: divided by
-    the worst distance in the list, as specified, a text's score would depend on how many results were asked
-    for.
-    """
-    if cosines is None:
-        return words / numpy.float32(query.words or 1.0)
-    total = query.words + query.meaning or 1.0
-    merged = (words + query.meaning * numpy.clip(cosines, 0.0, 1.0)) / total
-    return merged.astype(numpy.float32)
 
 
 def _found(

@@ -55,7 +55,7 @@ class SearchResult:
     date: str
     snippet: str  # the best lines of the chunk, plain text
     text: str
-    score: float  # 0 to 1, relative to the best result; with ``search.ranking: spec`` the merged score
+    score: float  # 0 to 1, relative to the best result
     lexical_rank: int | None  # 1-based rank by words; ``None`` if it was not found by words
     vector_rank: int | None  # 1-based rank by meaning
     source: Literal["index", "ripgrep", "scan"]  # what was searched, or with which tool

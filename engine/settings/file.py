@@ -38,7 +38,7 @@ MOVED = {
     "lifecycle.commit_interval_minutes": "git.commit_interval_minutes",
 }
 """Settings that have moved to another group; the old name is still read."""
-GONE = frozenset({"gate.mode", "gate.max_calls_per_message", "gate.concurrency"})
+GONE = frozenset({"gate.mode", "gate.max_calls_per_message", "gate.concurrency", "search.ranking"})
 """Settings of earlier builds that no other one replaces."""
 
 _VERSION = 1

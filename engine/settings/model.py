@@ -105,13 +105,10 @@ class CompilerSettings(Settings):
 class SearchSettings(Settings):
     """How search ranks."""
 
-    ranking: Literal["context", "spec"] = "context"
-    """``context`` also considers a chunk's context (neighbours, the whole file), the speaker and days named
-    in the query. ``spec`` is the specification's merge of two lists."""
-    bm25_weight: Annotated[float, Limits(ge=0)] | None = None
-    """Weight of the word match; absent: 1, and with ``ranking: spec`` .4."""
-    vector_weight: Annotated[float, Limits(ge=0)] | None = None
-    """Weight of the vector match; absent: .8, and with ``ranking: spec`` .6."""
+    bm25_weight: Annotated[float, Limits(ge=0)] = 1.0
+    """Weight of the word match."""
+    vector_weight: Annotated[float, Limits(ge=0)] = 0.8
+    """Weight of the vector match."""
     half_life_days: Annotated[float, Limits(ge=0)] = 30
     """Days after which a conversation or journal loses half of the age penalty, which is at most a tenth of
     its score; other files and undated text lose nothing. 0: age is ignored."""
@@ -131,15 +128,6 @@ class SearchSettings(Settings):
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: OpenAI's own."""
     embedding_deadline_s: Annotated[float, Limits(gt=0, le=60)] = 3.0
     """Seconds that a search waits for the query's ``openai`` vector; then it uses words only."""
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """The weights of the word match and the vector match."""
-        words, meaning = (0.4, 0.6) if self.ranking == "spec" else (1.0, 0.8)
-        return (
-            words if self.bm25_weight is None else self.bm25_weight,
-            meaning if self.vector_weight is None else self.vector_weight,
-        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ EXAMINED = "clinc150"
 EXAMPLES = ("20", "5", "0")
 """Numbers of examples per topic."""
 RETRIEVERS = "tests.benchmarks.retrieval"
-PEERS = ("make_fts5", "make_spec", "make_bm25s")
+PEERS = ("make_fts5", "make_bm25s")
 """Other ways to search, by their adapters."""
 BUDGETS = (2_048, 8_192)
 
@@ -56,7 +56,7 @@ def evaluations(data: Path) -> Iterator[Evaluation]:
         place = ("--data", str(data.resolve() / "retrieval"))
         for peer in ("make", *(peer for peer in PEERS if peer != "make_bm25s" or find_spec("bm25s"))):
             yield Evaluation("retrieval", f"search, {peer}", retrieval, (f"{RETRIEVERS}:{peer}", *place))
-        for compiler in ("compiler", "compiler_spec", "compiler_checked"):
+        for compiler in ("compiler", "compiler_checked"):
             for budget in BUDGETS:
                 target = (f"{RETRIEVERS}:{compiler}", "--compile", str(budget))
                 label = f"{compiler}, {budget:,} tokens"

@@ -60,17 +60,13 @@ class Memory:
     """Dialogues as transcripts in a temporary workspace that exists as long as this object.
 
     Each session is a dated transcript; speakers other than user and assistant are named in the text.
-
-    Args:
-        docs: The turns.
-        settings: The content of memory-config.yaml.
     """
 
-    def __init__(self, docs: Sequence[Doc], settings: str = "") -> None:
+    def __init__(self, docs: Sequence[Doc]) -> None:
         with ExitStack() as stack:
             root = Path(tempfile.mkdtemp(prefix="autopoiesis-retrieval-"))
             stack.callback(shutil.rmtree, root, ignore_errors=True)
-            (root / "memory-config.yaml").write_text(settings)
+            (root / "memory-config.yaml").write_text("")
             self._places = _write(root, docs)
             self.engine = stack.enter_context(Engine.open(root))
             self.engine.refresh_index()
@@ -111,8 +107,6 @@ class Memory:
 Search = Callable[[str, int], list[str]]
 """Takes a query and a limit; returns ids, best first."""
 
-_SPEC = "search:\n  ranking: spec\n"
-
 
 def make(docs: Sequence[Doc]) -> Search:
     """``search(query, limit)`` over the turns, which returns their ids, best first."""
@@ -127,16 +121,6 @@ def compiler(docs: Sequence[Doc]) -> Callable[[str, int], str]:
 def compiler_checked(docs: Sequence[Doc]) -> Callable[[str, int], str]:
     """The same, with the checks of ``Memory.compile_checked``."""
     return Memory(docs).compile_checked
-
-
-def make_spec(docs: Sequence[Doc]) -> Search:
-    """Search with the specification's merge of two lists."""
-    return Memory(docs, _SPEC).search
-
-
-def compiler_spec(docs: Sequence[Doc]) -> Callable[[str, int], str]:
-    """Compile with the specification's merge."""
-    return Memory(docs, _SPEC).compile
 
 
 def make_fts5(docs: Sequence[Doc]) -> Search:

@@ -254,7 +254,7 @@ def test_invalid_values_are_refused_and_nothing_is_written(
         (b"gate: local\n", "memory-config.yaml:1: gate"),
         (b"chat: m\n", "memory-config.yaml:1: chat"),
         (b"- a\n", "no 'key: value' lines"),
-        (b"search:\n  ranking: best\n", "memory-config.yaml:2: search.ranking"),
+        (b"search:\n  embedding: best\n", "memory-config.yaml:2: search.embedding"),
         (b"# " + b"x" * 256 * 1024, "larger than 256 KB"),
     ],
 )
@@ -268,9 +268,11 @@ def test_a_broken_file_is_never_rewritten(tmp_path: Path, data: bytes, said: str
 
 
 def test_an_invalid_value_can_be_replaced_or_removed(tmp_path: Path) -> None:
-    data = b"search:\n  ranking: best # ?\n"
-    assert content_after_change(tmp_path, data, "search.ranking", "spec") == b"search:\n  ranking: spec # ?\n"
-    assert content_after_change(tmp_path, data, "search.ranking", None) == b"search: {} # ?\n"
+    data = b"watchers:\n  preset: best # ?\n"
+    assert (
+        content_after_change(tmp_path, data, "watchers.preset", "spec") == b"watchers:\n  preset: spec # ?\n"
+    )
+    assert content_after_change(tmp_path, data, "watchers.preset", None) == b"watchers: {} # ?\n"
 
 
 def test_a_file_cannot_grow_beyond_the_readable_size(tmp_path: Path) -> None:

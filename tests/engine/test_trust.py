@@ -49,7 +49,6 @@ LOCAL = frozenset(
         "rules.learn",
         "rules.max_tokens",
         "rules.deadline_s",
-        "search.ranking",
         "search.bm25_weight",
         "search.vector_weight",
         "search.half_life_days",

@@ -16,7 +16,6 @@ from engine.errors import EmbeddingFailed
 from engine.search import backlog, database, vectors
 from engine.search.embeddings import as_slow
 from engine.search.maintenance import LOCK_NAME
-from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -145,14 +144,6 @@ def test_a_new_model_is_used_as_soon_as_it_has_some_vectors(
     assert index.status().vectors_coming == f"{chunks} of {chunks + 1} chunks have vectors", (
         "the message still mentions a new model"
     )
-
-
-def test_the_spec_ranking_uses_partial_vectors(many: Workspace, open_index: Open) -> None:
-    index = open_index(many, SlowBag(room=1), settings=SearchSettings(ranking="spec"))
-    index.refresh()
-    wait_until(lambda: index.status().vectors)
-    assert index.search("word3")[0].vector_rank == 1
-    assert index.search("word199")[0].lexical_rank == 1
 
 
 def test_old_vectors_are_kept_until_the_new_model_responds(filled: Workspace, open_index: Open) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy
 import pytest
 
-from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords
@@ -26,7 +25,6 @@ class Odd(BagOfWords):
         return super().embed(texts) if self.odd is None else self.odd
 
 
-@pytest.mark.parametrize("ranking", ["context", "spec"])
 @pytest.mark.parametrize(
     ("odd", "problem"),
     [
@@ -42,10 +40,10 @@ class Odd(BagOfWords):
     ],
 )
 def test_an_incomparable_query_vector_is_reported_and_words_are_searched(
-    odd: Floats, problem: str, filled: Workspace, open_index: Open, ranking: str
+    odd: Floats, problem: str, filled: Workspace, open_index: Open
 ) -> None:
     embedder = Odd()
-    index = open_index(filled, embedder, settings=SearchSettings(ranking=ranking))  # type: ignore[arg-type]
+    index = open_index(filled, embedder)
     index.refresh()
     by_words = index.search("rye bread", use_vectors=False)
     assert by_words and index.without_vectors == ""

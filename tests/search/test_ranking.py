@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import numpy
@@ -465,12 +465,3 @@ def test_a_neighbour_that_is_not_ranked_is_no_neighbour() -> None:
     assert found is not None
     around = found.shares[SHARES.index("neighbours")]
     assert around.tolist() == pytest.approx([0, ranking.NEIGHBOURS[2] * found.shares[0].max()])
-
-
-def test_the_merge_of_two_lists_is_the_weighted_mean_of_both() -> None:
-    rows = [chunk("heron", vector=[3, 4]), chunk("bread", vector=[4, 3]), chunk("trout", vector=[-1, 0])]
-    memory = memory_of(*files_of(*[[row] for row in rows]))
-    asked = replace(query(memory, "heron", vector=[1, 0], weights=(0.4, 0.6)), by_lists=True)
-    assert [one.score for one in memory.rank(asked)] == pytest.approx([0.4 + 0.6 * 0.6, 0.6 * 0.8])
-    by_words = replace(query(memory, "heron", weights=(0.4, 0.6)), by_lists=True)
-    assert [one.score for one in memory.rank(by_words)] == [1.0]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from engine.search.matches import Finder, snippet, stemmer
 from engine.search.query import literal_terms
 from engine.search.scripts import aligned, searchable
-from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.cases import each_case
 from tests.search.conftest import Open
@@ -60,17 +59,15 @@ def test_words_amid_a_run_without_spaces_are_found(
     for number, text in enumerate(told):
         put(workspace, f"knowledge/reference/{number}.md", f"{text}\n")
     expected = [f"knowledge/reference/{number}.md" for number in range(len(wanted))]
-    by_ranks = open_index(workspace, settings=SearchSettings(ranking="spec"))
-    without = [one.path for word in wanted for one in by_ranks.search(word, limit=1)]
-    assert without == expected, "without an index"
-    by_ranks.settle()
-    by_ranks.refresh()
     index = open_index(workspace)
-    for each in (by_ranks, index):
-        found = [each.search(word, limit=1)[0] for word in wanted]
-        assert [one.path for one in found] == expected
-        assert all(word in one.snippet for word, one in zip(wanted, found, strict=True))
-        assert all(one.source == "index" for one in found)
+    without = [one.path for word in wanted for one in index.search(word, limit=1)]
+    assert without == expected, "without an index"
+    index.settle()
+    index.refresh()
+    found = [index.search(word, limit=1)[0] for word in wanted]
+    assert [one.path for one in found] == expected
+    assert all(word in one.snippet for word, one in zip(wanted, found, strict=True))
+    assert all(one.source == "index" for one in found)
     assert index.verify().problems == ()
 
 

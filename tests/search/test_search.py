@@ -20,16 +20,8 @@ from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
 
 
-@pytest.fixture(params=["context", "spec"])
-def either_ranking(request: pytest.FixtureRequest) -> SearchSettings:
-    """Settings with either ranking."""
-    return SearchSettings(ranking=request.param)
-
-
-def test_a_result_has_location_text_and_reason(
-    filled: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
-    index = open_index(filled, BagOfWords(), settings=either_ranking)
+def test_a_result_has_location_text_and_reason(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords())
     index.refresh()
     best, *others = index.search("Where do people keep plain files?")
     assert best.path == "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
@@ -62,8 +54,6 @@ def test_a_score_is_relative_to_the_best_and_the_sum_of_its_shares(
     assert results[0].speaker == "agent"
     assert {share.name for share in results[0].shares} >= {"words", "meaning", "neighbours", "session"}
     assert "; boosted by its file as a whole and its neighbours." in results[0].why
-    old = open_index(filled, BagOfWords(), settings=SearchSettings(ranking="spec"))
-    assert {one.shares for one in old.search("plain files", 20)} == {()}
 
 
 def test_a_short_result_still_has_its_shares(filled: Workspace, open_index: Open) -> None:
@@ -108,12 +98,10 @@ def test_meaning_finds_chunks_without_a_common_word(filled: Workspace, open_inde
     assert heron.why.startswith("Contains none of the words; rank ")
 
 
-def test_every_candidate_has_both_scores(
-    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
+def test_every_candidate_has_both_scores(workspace: Workspace, open_index: Open) -> None:
     for number in range(120):
         put(workspace, f"knowledge/reference/{number:03}.md", f"heron {'filler ' * number}\n")
-    index = open_index(workspace, BagOfWords(), settings=either_ranking)
+    index = open_index(workspace, BagOfWords())
     index.refresh()
     results = index.search("heron", 120)
     listed = [one for one in results if one.lexical_rank is not None]
@@ -150,10 +138,8 @@ def test_weights_come_from_the_settings(workspace: Workspace, open_index: Open) 
     assert by_meaning.search("heron")[0].path == "knowledge/reference/meant.md"
 
 
-def test_the_category_restricts_both_words_and_vectors(
-    filled: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
-    index = open_index(filled, BagOfWords(), settings=either_ranking)
+def test_the_category_restricts_both_words_and_vectors(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords())
     index.refresh()
     for category in CATEGORIES:
         found = index.search("the plain bread files of the morning", 50, category)
@@ -172,13 +158,11 @@ def test_an_unknown_category_is_rejected_by_name(category: str, filled: Workspac
     assert index.search("bread") != []
 
 
-def test_excluded_files_make_room_for_others(
-    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
+def test_excluded_files_make_room_for_others(workspace: Workspace, open_index: Open) -> None:
     for number in range(150):
         put(workspace, f"knowledge/reference/{number:03}.md", "heron heron heron\n\n# More\n\nheron\n")
     put(workspace, "knowledge/people/other.md", "A heron among many other words about herons\n")
-    index = open_index(workspace, BagOfWords(), settings=either_ranking)
+    index = open_index(workspace, BagOfWords())
     index.refresh()
     exclude = [f"knowledge/reference/{number:03}.md" for number in range(150)]
     (found,) = index.search("heron", 5, exclude=exclude)
@@ -188,10 +172,8 @@ def test_excluded_files_make_room_for_others(
     assert len(index.search("heron", 5, exclude=["knowledge/people/other.md", "no/such.md", "\udc80"])) == 5
 
 
-def test_ties_are_ordered_by_path_not_by_insertion(
-    workspace: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
-    index = open_index(workspace, BagOfWords(), settings=either_ranking)
+def test_ties_are_ordered_by_path_not_by_insertion(workspace: Workspace, open_index: Open) -> None:
+    index = open_index(workspace, BagOfWords())
     for number in reversed(range(130)):
         put(workspace, f"knowledge/reference/{number:03}.md", "same words\n")
         if number % 40 == 0:
@@ -203,12 +185,12 @@ def test_ties_are_ordered_by_path_not_by_insertion(
 
 @pytest.mark.parametrize("exclude", [(), ("knowledge/reference/003.md", "knowledge/reference/120.md")])
 def test_fewer_results_are_the_first_of_more(
-    exclude: tuple[str, ...], workspace: Workspace, open_index: Open, either_ranking: SearchSettings
+    exclude: tuple[str, ...], workspace: Workspace, open_index: Open
 ) -> None:
     for number in reversed(range(130)):
         words = "heron trout " * (1 + number % 3) + "filler " * (number % 5)
         put(workspace, f"knowledge/reference/{number:03}.md", f"{words}\n")
-    index = open_index(workspace, settings=either_ranking)
+    index = open_index(workspace)
     index.refresh()
     many = index.search("heron trout", 130, exclude=exclude)
     assert len(many) == 130 - len(exclude)
@@ -219,12 +201,10 @@ def test_fewer_results_are_the_first_of_more(
 
 
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (-3, 0), (1, 1), (2, 2), (10**9, 3)])
-def test_the_limit_is_clamped(
-    limit: int, count: int, workspace: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
+def test_the_limit_is_clamped(limit: int, count: int, workspace: Workspace, open_index: Open) -> None:
     for number in range(3):
         put(workspace, f"knowledge/reference/{number}.md", "heron\n")
-    index = open_index(workspace, settings=either_ranking)
+    index = open_index(workspace)
     index.refresh()
     assert len(index.search("heron", limit)) == count
 
@@ -241,19 +221,15 @@ def test_a_query_without_a_word_finds_nothing(query: str, filled: Workspace, ope
     ["don't", "c++", "2026-02-16", "plain AND", "NOT files", "NEAR(plain files)", "text:files", "files*",
      "^plain", '"unclosed', "a'b\"c", "{files}", "heading : files", "plain + files", "x" * 100_000],
 )  # fmt: skip
-def test_a_query_is_never_parsed_as_an_expression(
-    query: str, filled: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
-    index = open_index(filled, BagOfWords(), settings=either_ranking)
+def test_a_query_is_never_parsed_as_an_expression(query: str, filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords())
     index.refresh()
     for one in index.search(query):
         assert one.source == "index"
 
 
-def test_any_text_can_be_searched(
-    filled: Workspace, open_index: Open, either_ranking: SearchSettings
-) -> None:
-    index = open_index(filled, BagOfWords(), settings=either_ranking)
+def test_any_text_can_be_searched(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled, BagOfWords())
     index.refresh()
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -284,8 +260,7 @@ def test_hundreds_of_odd_texts_can_be_searched(filled: Workspace, open_index: Op
     assert index.verify(repair=False).sound
 
 
-@pytest.mark.parametrize("ranking", ["spec", "context"])
-def test_the_search_path_imports_little(ranking: str, filled: Workspace, open_index: Open) -> None:
+def test_the_search_path_imports_little(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords()).refresh()
     program = f"""
 import sys
@@ -294,7 +269,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 class Settings:
-    ranking, weights, half_life_days = {ranking!r}, (0.4, 0.6), 30
+    bm25_weight, vector_weight, half_life_days = 1.0, 0.8, 30
 
 workspace = Workspace.open({str(filled.root)!r})
 index = SearchIndex(workspace, Files(workspace), Settings(), read_only=True)

@@ -19,7 +19,6 @@ from engine.search.worth import (
     in_order,
     kind,
 )
-from engine.settings.model import SearchSettings
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
@@ -127,18 +126,16 @@ def test_a_search_with_a_room_returns_what_packing_all_results_would_choose(
             for turn in range(9)
         )
         put(workspace, f"raw/conversations/2026/02/16/10{number:02}-ses_{number}.md", "\n".join(turns))
-    for ranking in ("context", "spec"):
-        index = open_index(workspace, BagOfWords(), settings=SearchSettings(ranking=ranking))
-        index.refresh()
-        everything = index.search("heron at pond 7", 300, in_full=False)
-        room = Room(600, everything[5].path)
-        wanted = chosen(everything, room)
-        found = index.search("heron at pond 7", 300, in_full=False, room=room)
-        assert len(found) == len(wanted) < len(everything)
-        assert [(each.path, each.start_line) for each in found] == [
-            (each.path, each.start_line) for each in wanted
-        ]
-        index.close()
+    index = open_index(workspace, BagOfWords())
+    index.refresh()
+    everything = index.search("heron at pond 7", 300, in_full=False)
+    room = Room(600, everything[5].path)
+    wanted = chosen(everything, room)
+    found = index.search("heron at pond 7", 300, in_full=False, room=room)
+    assert len(found) == len(wanted) < len(everything)
+    assert [(each.path, each.start_line) for each in found] == [
+        (each.path, each.start_line) for each in wanted
+    ]
 
 
 def test_a_search_with_a_room_works_without_an_index(filled: Workspace, open_index: Open) -> None:
