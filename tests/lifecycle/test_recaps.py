@@ -504,6 +504,36 @@ def test_what_an_outsider_may_have_written_is_left_out() -> None:
     assert not any("hunter2" in line for line in found)
 
 
+def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() -> None:
+    def ends(reply: str) -> tuple[str, ...]:
+        return said(RETRY[0], ("agent", reply))[1:]
+
+    assert ends("The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.") == (
+        "Said: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
+    )
+    steps = "1. **Commit it:**\n    ```bash\n    git commit -m 'Retry uploads of the harbour'\n    ```\n"
+    assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
+    thought = "<think>Okay, the next step is to edit the list of gauges.\nNow I have to look at the pier.\n"
+    assert ends(f"{thought}</think>\n\nAdded the retry to `client.py`.") == (
+        "Done: Added the retry to `client.py`.",
+    )
+    assert ends(f"> [tool:Edit] client.py → updated\n\n{thought}")[0] == "Changed: client.py"
+    assert not any("next step" in line for line in ends(f"> [tool:Edit] client.py → updated\n\n{thought}"))
+
+
+def test_what_depends_on_something_is_no_choice() -> None:
+    found = said(
+        ("user", "Please log the water levels of the gauges."),
+        ("agent", "Logged the levels in one file."),
+        ("user", "let's use one file for each gauge."),
+        ("agent", "Split the file by gauge."),
+        ("user", "if the pier is too slow for that then we can go with one file for all."),
+        ("agent", "Measured the pier."),
+    )
+    assert "Chose: let's use one file for each gauge." in found
+    assert not any(line.startswith("Chose: ") and "pier" in line for line in found)
+
+
 def test_secrets_and_markup_never_reach_the_journal(tmp_path: Path) -> None:
     space, key = space_in(tmp_path), "AKIA" + "Q3EGRRVVWY5ZPB7T"
     space.put(

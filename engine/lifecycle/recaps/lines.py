@@ -164,7 +164,8 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
         if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
-            if _CHOOSES.search(sentence) and not sentence.endswith(_ASKING) and is_prose(sentence):
+            is_choice = _CHOOSES.search(sentence) and not _DEPENDS.search(sentence)
+            if is_choice and not sentence.endswith(_ASKING) and is_prose(sentence):
                 yield shortened(proposals.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
 
 
@@ -354,13 +355,13 @@ def _statements(turn: Turn) -> list[tuple[str, bool]]:
 
 
 def _reply(turn: Turn) -> str:
-    """What the agent said after its last tool call, without what it said while it worked; empty
+    """What the agent said after its last tool call, without what it said while it worked or thought; empty
     for the person's turn and a plan."""
     if turn.role != "agent" or turn.kind == PLAN:
         return ""
     after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), reversed(turn.blocks))
     texts = [block.text for block in reversed(list(after)) if isinstance(block, Text)]
-    return "\n\n".join(texts).strip()
+    return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
@@ -412,7 +413,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """
     lines = [
         line
-        for line, is_code in zip(text.split("\n"), in_fences(text), strict=True)
+        for line, is_code in zip(text.split("\n"), in_fences(_INDENT.sub("", text)), strict=True)
         if line.strip() and not (is_code or _NO_PROSE.match(line) or is_labelled(line))
     ]
     at = 0
@@ -422,13 +423,21 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
         at += 1
         items = list(itertools.takewhile(_BULLET.match, lines[at:])) if line.endswith((":", "：")) else []
         at += len(items)
-        *whole, last = SENTENCE_END.split(line)
+        *whole, last = _split(line)
         yield from ((sentence, bullet is not None) for sentence in whole if sentence.strip())
         if items:
             shown = "; ".join(" ".join(_BULLET.sub("", item).split()).rstrip(".;:") for item in items[:3])
             yield f"{last} {shown}{'; …' if len(items) > 3 else '.'}", False
         elif last.strip():
             yield last, bullet is not None
+
+
+def _split(line: str) -> list[str]:
+    """The sentences of a line; a mark in a code span ends none."""
+    masked = _SPAN.sub(lambda found: "`" * len(found[0]), line)
+    ends = [found.span() for found in SENTENCE_END.finditer(masked)]
+    starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(line)]
+    return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def _bare(text: str) -> str:
@@ -446,6 +455,10 @@ def _opening(text: str, limit: int) -> str:
     return shortened(found, limit)
 
 
+_SPAN = expression(r"`[^`\n]+`")
+_INDENT = expression(r"^[ \t]+", re.MULTILINE)
+_ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
+"""Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _ASKING = ("?", ":", "？", "：")
@@ -504,6 +517,8 @@ _CHOOSES = expression(
     r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
     re.IGNORECASE,
 )
+_DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
+"""What makes a sentence no choice yet."""
 _DID = expression(
     rf"{proposals.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
     r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
