@@ -215,10 +215,12 @@ def test_a_request_that_was_begun_and_not_reported_is_open_and_has_no_outcome(
 
 def test_what_aider_records_below_a_reply_is_no_unfinished_work() -> None:
     found = said(
+        ("user", "Which gauges of the harbour have no battery?"),
+        ("agent", "The gauge at the pier has no battery of its own."),
         ("user", "Now log each attempt of the uploader with its delay."),
         ("agent", "Here.\n\n> [tool:applied] log.py\n> [tool:commit] 1a2b3c4 Log attempts"),
     )
-    assert not any(line.startswith("Open: ") for line in found)
+    assert found[-1] == "Changed: log.py; commit “Log attempts”"
 
 
 @each_case(
@@ -513,6 +515,8 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
     )
     steps = "1. **Commit it:**\n    ```bash\n    git commit -m 'Retry uploads of the harbour'\n    ```\n"
     assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
+    shown = "The log of the pier now reads:\n\n```\n1. Wait\n    ```\n    inner\n```\n\n"
+    assert ends(f"{shown}Added the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
     thought = "<think>Okay, the next step is to edit the list of gauges.\nNow I have to look at the pier.\n"
     assert ends(f"{thought}</think>\n\nAdded the retry to `client.py`.") == (
         "Done: Added the retry to `client.py`.",
@@ -529,9 +533,11 @@ def test_what_depends_on_something_is_no_choice() -> None:
         ("agent", "Split the file by gauge."),
         ("user", "if the pier is too slow for that then we can go with one file for all."),
         ("agent", "Measured the pier."),
+        ("user", "Now measure the breakwater of the harbour."),
+        ("agent", "Measured the breakwater."),
     )
-    assert "Chose: let's use one file for each gauge." in found
-    assert not any(line.startswith("Chose: ") and "pier" in line for line in found)
+    chosen = [line for line in found if line.startswith("Chose: ")]
+    assert chosen == ["Chose: let's use one file for each gauge."]
 
 
 def test_secrets_and_markup_never_reach_the_journal(tmp_path: Path) -> None:

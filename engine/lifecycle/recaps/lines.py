@@ -25,6 +25,7 @@ asked, nothing was answered or nothing came of it has no recap. What may come fr
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -318,6 +319,8 @@ def _closing(
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
+    if last > end and not left:
+        done = ""  # nothing would tell that the request named last came after it
     return done if done != left else "", " earlier" if is_early else "", left
 
 
@@ -413,7 +416,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """
     lines = [
         line
-        for line, is_code in zip(text.split("\n"), in_fences(_INDENT.sub("", text)), strict=True)
+        for line, is_code in zip(text.split("\n"), _in_code(text), strict=True)
         if line.strip() and not (is_code or _NO_PROSE.match(line) or is_labelled(line))
     ]
     at = 0
@@ -430,6 +433,13 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
             yield f"{last} {shown}{'; …' if len(items) > 3 else '.'}", False
         elif last.strip():
             yield last, bullet is not None
+
+
+def _in_code(text: str) -> list[bool]:
+    """For each line of a text, whether it is in a block of code, which may be indented below an item."""
+    outer = in_fences(text)
+    below = ("" if is_code else line.lstrip() for line, is_code in zip(text.split("\n"), outer, strict=True))
+    return list(map(operator.or_, outer, in_fences("\n".join(below))))
 
 
 def _split(line: str) -> list[str]:
@@ -456,7 +466,6 @@ def _opening(text: str, limit: int) -> str:
 
 
 _SPAN = expression(r"`[^`\n]+`")
-_INDENT = expression(r"^[ \t]+", re.MULTILINE)
 _ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
 """Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
