@@ -333,6 +333,8 @@ def test_a_commit_is_named_by_all_of_its_subject_and_an_amended_one_once() -> No
     first = "git commit -m 'Log all levels!' → done"
     again = "git -C /srv/gauge commit --amend -m 'Log the water levels' → done"
     assert changed(first, again) == "Changed: commit “Log the water levels”"
+    part = "git commit --fixup=HEAD → [main 2b3c4d5] fixup! Log all levels! … 1 file changed (2 lines)"
+    assert changed(first, part) == "Changed: commit “Log all levels!”"
     reset = "git -C /srv/gauge reset --soft HEAD~1 → done"
     assert changed(first, "git commit -m 'Round the levels' → done", reset) == (
         "Changed: commit “Log all levels!”"

@@ -242,6 +242,7 @@ def _subject(tool: ToolCall) -> str:
     given = _given(tool.summary) if not found or found.endswith("…") else ""
     if given and (not found or _is_same(given, found)):
         found = max(filter(None, (found, given)), key=_wholeness)
+    found = _FIXUP.sub("", found)
     return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
 
 
@@ -497,6 +498,8 @@ _COMMIT = expression(
 )
 """A command that commits, up to the message."""
 _END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
+_FIXUP = expression(r"^(?:fixup|squash|amend)! ")
+"""What git puts before the subject of the commit that a commit is to become a part of."""
 _AMENDED = expression(r"\bgit (?:-C \S+ )?commit\b[^|;]* --amend\b")
 _COMMITTED = expression(
     r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
