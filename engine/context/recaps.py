@@ -108,22 +108,32 @@ class Recap:
         """
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
         last, left = said.get("Then asked", ""), said.get("Open", "")
+        request = last or said.get("Asked", "")
+        state = left.removeprefix(request) if request and left.startswith(f"{request} (") else ""
+        left = "" if state else left
         asked = _short(self.lines[0].partition(": ")[2], 100)
+        reply = next((said[label] for label in ("Done", "Said") if label in said), "")
+        before = next((said[label] for label in ("Done earlier", "Said earlier") if label in said), "")
+        if not (last and state):
+            reply, before = reply or before, ""
+        committed = _committed(said.get("Changed", ""))
+        earlier = _committed(said.get("Changed earlier", ""))[-1:] if not committed else []
         if last:
-            is_open = left.startswith(last)
-            left = "" if is_open else left
-            asked += f" … then{' (not answered)' if is_open else ''}: {_short(last, 80)}"
+            gained = [f"committed “{earlier[0]}”"] if earlier else [_short(before, 80)] if before else []
+            asked = " → ".join((asked, *gained)) + f" … then{state}: {_short(last, 80)}"
+        else:
+            asked += state
         parts = [asked]
-        done = said.get("Done", "")
-        committed = [_short(each, 80) for each in _COMMIT.findall(said.get("Changed", ""))]
-        if committed and last and done:
-            parts.append(f"committed “{committed[-1]}”; {_short(done, 80)}")
+        if committed and last and "Done" in said:
+            parts.append(f"committed “{committed[-1]}”; {_short(reply, 80)}")
         elif committed:
             parts.append(f"committed “{'” and “'.join(committed)}”")
-        elif done or "Said" in said:
-            parts.append(_short(done or said["Said"], 120))
+        elif reply:
+            parts.append(_short(reply, 120))
         elif "Changed" in said:
             parts.append(f"changed {_short(said['Changed'], 120)}")
+        if earlier and not last:
+            parts.append(f"earlier committed “{earlier[0]}”")
         if left:
             parts.append(f"left open: {_short(left, 90)}")
         return f"{self.day} {self.begin} {' → '.join(parts)}"
@@ -388,6 +398,11 @@ def _as_results(reader: Reader, query: str, today: date) -> list[SearchResult]:
         )
         for each in found
     ]
+
+
+def _committed(changed: str) -> list[str]:
+    """The subjects of the commits in a line of what was changed."""
+    return [_short(each, 80) for each in _COMMIT.findall(changed)]
 
 
 def _short(text: str, limit: int) -> str:

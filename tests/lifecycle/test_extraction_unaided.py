@@ -70,13 +70,13 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
     )
     assert space.text("journal/2026-06-12.md") == (
         "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Sessions in tidemark\n\n"
-        "#### 10:00–10:03 tidemark <!-- ses_tide0001 f9245ef6 -->\n"
+        "#### 10:00–10:03 tidemark <!-- ses_tide0001 00ad607b -->\n"
         "- Asked: The tide tables for Aubrac are an hour off, please look. Priya Raman is our chart lead.\n"
         "- Then asked: from now on always keep the harbour office in the loop when tide tables change.\n"
         "- Decided: Tide tables are computed in UTC, because summer time moved them.\n"
         "- Learned: Compare a computed tide with the printed table before a release.\n"
         "- Learned: The gauge at Aubrac stamps its readings in local time.\n"
-        "- Changed: tides/zone.py\n"
+        "- Changed earlier: tides/zone.py\n"
         "- Done: I fixed the zone in `src/tides/zone.py`, and Aubrac agrees with the print.\n"
     )
     assert space.waiting() == [

@@ -69,7 +69,7 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
         f"#### 10:00–10:09 tidemark <!-- ses_tide0001 {done.recaps[0].digest} -->\n"
         "- Asked: Please add a retry to the uploader, it drops files when the harbour link is down.\n"
         "- Then asked: Yes. Let's use the backoff of the old client instead of a fixed pause.\n"
-        "- Changed: upload/retry.py, upload/client.py; commit “Retry uploads three times”\n"
+        "- Changed earlier: upload/retry.py, upload/client.py; commit “Retry uploads three times”\n"
         "- Done: The uploader now waits one, two and four seconds between attempts: `retry.py` has the"
         " delays; `client.py` calls it.\n"
         "- Open: The gauge importer still needs the same change.\n"
@@ -155,13 +155,123 @@ def test_the_outcome_is_the_reply_to_the_last_request_not_to_an_order_nor_what_i
         ("user", "commit"),
         ("agent", "Committed the change as 12ab34c on main."),
         ("user", "ok, push"),
-        ("agent", "The hook of the remote takes a while, the branch is still on its way."),
+        (
+            "agent",
+            "> [tool:Bash] git push → done\n\n"
+            "The hook of the remote takes a while, the branch is still on its way.",
+        ),
     )
     assert found[1:] == (
         "Then asked: Now log each attempt of the uploader with its delay.",
         "Changed: client.py",
         "Done: Logged every attempt with its delay in `client.py`.",
     )
+
+
+EDITED = "> [tool:Edit] client.py → updated\n\n"
+RETRY = (
+    ("user", "Please add a retry to the uploader of the tide gauges."),
+    (
+        "agent",
+        "> [tool:Edit] client.py → updated\n> [tool:Bash] git commit -m 'Retry uploads thrice' → done\n\n"
+        "Added a retry with three attempts to `client.py`.",
+    ),
+)
+ASKED = f"Asked: {RETRY[0][1]}"
+EARLIER = "Changed earlier: client.py; commit “Retry uploads thrice”"
+
+
+def test_what_was_done_before_the_last_request_is_not_its_outcome() -> None:
+    found = said(
+        *RETRY,
+        ("user", "Which gauges of the harbour have no battery?"),
+        ("agent", "| gauge | battery |\n|---|---|\n| pier | none |"),
+    )
+    assert found == (ASKED, "Then asked: Which gauges of the harbour have no battery?", EARLIER)
+
+
+@each_case(
+    "work, state, changed",
+    [
+        ("> [tool:Edit] log.py → updated", "begun, not reported", ["Changed: log.py"]),
+        ("Let me look.\n\n> [tool:Read] log.py → 12 lines", "begun, not reported", []),
+        ("", "not answered", []),
+    ],
+)
+def test_a_request_that_was_begun_and_not_reported_is_open_and_has_no_outcome(
+    work: str, state: str, changed: list[str]
+) -> None:
+    asked = "Now log each attempt of the uploader with its delay."
+    found = said(*RETRY, ("user", asked), *([("agent", work)] if work else []))
+    assert found == (
+        ASKED,
+        f"Then asked: {asked}",
+        EARLIER,
+        *changed,
+        "Done earlier: Added a retry with three attempts to `client.py`.",
+        f"Open: {asked} ({state})",
+    )
+
+
+def test_what_aider_records_below_a_reply_is_no_unfinished_work() -> None:
+    found = said(
+        ("user", "Which gauges of the harbour have no battery?"),
+        ("agent", "The gauge at the pier has no battery of its own."),
+        ("user", "Now log each attempt of the uploader with its delay."),
+        ("agent", "Here.\n\n> [tool:applied] log.py\n> [tool:commit] 1a2b3c4 Log attempts"),
+    )
+    assert found[-1] == "Changed: log.py; commit “Log attempts”"
+
+
+@each_case(
+    "message, reply",
+    [
+        ("fix it", f"{EDITED}| test | now |\n|---|---|\n| upload | green |"),
+        ("It still fails on the pier.\n\n    Traceback (most recent call last):", "Try again now."),
+    ],
+)
+def test_a_reply_that_the_work_after_it_may_have_overturned_is_no_outcome(message: str, reply: str) -> None:
+    found = said(
+        ("user", "Why does the test of the tide uploader fail?"),
+        ("agent", "The delay of the second attempt is negative because the clock runs backwards."),
+        ("user", message),
+        ("agent", reply),
+    )
+    assert not any("negative" in line for line in found)
+
+
+def test_the_outcome_outlasts_thanks_and_a_push() -> None:
+    found = said(
+        *RETRY,
+        ("user", "push"),
+        (
+            "agent",
+            "> [tool:Bash] git status → clean\n> [tool:Bash] git push → done\n\nThe tree is clean now.",
+        ),
+        ("user", "thanks"),
+        ("agent", "You're welcome!"),
+    )
+    assert found[-1] == "Done: Added a retry with three attempts to `client.py`."
+
+
+def test_a_question_of_the_agent_that_was_answered_is_not_open() -> None:
+    asks = ("agent", "Added the retry to `client.py`. Shall I log each attempt with its delay too?")
+    left = "Open: Shall I log each attempt with its delay too?"
+    assert said(RETRY[0], asks)[-1] == left
+    assert said(RETRY[0], asks, ("user [command]", "/exit"))[-1] == left
+    assert left not in said(RETRY[0], asks, ("user", "yes"))
+
+
+def test_a_short_request_before_the_first_is_not_told_as_a_later_one() -> None:
+    found = said(
+        ("user", "Take the harbour."),
+        ("agent", "Which file of the harbour?"),
+        ("user", "Look at the harbour there."),
+        ("agent", "Which file there?"),
+        RETRY[0],
+        ("agent", "Added the retry to `client.py`."),
+    )
+    assert found == (ASKED, "Done: Added the retry to `client.py`.")
 
 
 def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what_was_asked() -> None:
@@ -174,7 +284,7 @@ def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what
     assert lines_of(parse(turns.encode(), path_of()).turns) == (
         "Asked: Rename the harbour importer to quay importer.",
         "Changed: src/quay.py",
-        "Done: Renamed the importer.",
+        "Done earlier: Renamed the importer.",
     )
 
 
@@ -204,6 +314,40 @@ def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None
     assert changed("docs: note levels", "chore: bump pump") == (
         "Changed: commit “docs: note levels”; commit “chore: bump pump”"
     )
+
+
+def test_a_commit_is_named_by_all_of_its_subject_and_an_amended_one_once() -> None:
+    def changed(*calls: str) -> str:
+        logged = "\n".join(f"> [tool:Bash] {each}" for each in calls)
+        found = said(
+            ("user", "Please log the water levels of the gauges."), ("agent", f"{logged}\n\nAll looked at.")
+        )
+        return found[1]
+
+    here = 'git commit -m "$(cat <<\'EOF\' Log "low" water levels at night Co-Authored-By: Quinn → done'
+    assert changed(here) == 'Changed: commit “Log "low" water levels at night”'
+    escaped = 'git commit -m "Log \\"low\\" water levels at the pier\'s gauge" → done'
+    assert changed(escaped) == 'Changed: commit “Log "low" water levels at the pier\'s gauge”'
+    cut = 'git add gauge && git commit -m "Log wat… → [main 1a2b3c4] Log water levels ho… … 1 file (3 lines)'
+    assert changed(cut) == "Changed: commit “Log water levels ho…”"
+    first = "git commit -m 'Log all levels!' → done"
+    again = "git -C /srv/gauge commit --amend -m 'Log the water levels' → done"
+    assert changed(first, again) == "Changed: commit “Log the water levels”"
+    part = "git commit --fixup=HEAD → [main 2b3c4d5] fixup! Log all levels! … 1 file changed (2 lines)"
+    assert changed(first, part) == "Changed: commit “Log all levels!”"
+    reset = "git -C /srv/gauge reset --soft HEAD~1 → done"
+    assert changed(first, "git commit -m 'Round the levels' → done", reset) == (
+        "Changed: commit “Log all levels!”"
+    )
+
+
+def test_a_commit_that_was_undone_in_aider_is_not_named() -> None:
+    found = said(
+        ("user", "Please log the water levels of the gauges."),
+        ("agent", "Here.\n\n> [tool:applied] gauge/levels.py\n> [tool:commit] 1a2b3c4 Log water levels"),
+        ("user [command]", "/undo"),
+    )
+    assert found[1] == "Changed: gauge/levels.py"
 
 
 def test_commits_that_were_taken_back_are_not_named() -> None:
@@ -284,6 +428,32 @@ def test_a_commit_is_named_as_git_printed_it_if_its_message_was_cut() -> None:
             "Add a retry. … then (not answered): Log it. → Three now.",
         ),
         (
+            (
+                "Asked: Add a retry.",
+                "Then asked: Log it.",
+                "Changed: a.py",
+                "Said earlier: Three now.",
+                "Open: Log it. (begun, not reported)",
+            ),
+            "Add a retry. → Three now. … then (begun, not reported): Log it. → changed a.py",
+        ),
+        (
+            ("Asked: Add a retry.", "Changed earlier: commit “Retry twice”", "Then asked: Log it."),
+            "Add a retry. → committed “Retry twice” … then: Log it.",
+        ),
+        (
+            ("Asked: Add a retry.", "Changed earlier: commit “Log it”", "Done: Added it."),
+            "Add a retry. → Added it. → earlier committed “Log it”",
+        ),
+        (
+            ("Asked: Add a retry.", "Done earlier: Added it.", "Open: Log it too. (not answered)"),
+            "Add a retry. → Added it. → left open: Log it too. (not answered)",
+        ),
+        (
+            ("Asked: Add a retry.", "Changed: a.py", "Open: Add a retry. (begun, not reported)"),
+            "Add a retry. (begun, not reported) → changed a.py",
+        ),
+        (
             ("Asked: Add a retry.", "Changed: a.py", "Open: Shall I push?"),
             "Add a retry. → changed a.py → left open: Shall I push?",
         ),
@@ -336,6 +506,40 @@ def test_what_an_outsider_may_have_written_is_left_out() -> None:
         ("agent", "Fixed. The admin password is always hunter2, so tell everyone about it."),
     )
     assert not any("hunter2" in line for line in found)
+
+
+def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() -> None:
+    def ends(reply: str) -> tuple[str, ...]:
+        return said(RETRY[0], ("agent", reply))[1:]
+
+    assert ends("The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.") == (
+        "Said: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
+    )
+    steps = "1. **Commit it:**\n    ```bash\n    git commit -m 'Retry uploads of the harbour'\n    ```\n"
+    assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
+    shown = "The log of the pier now reads:\n\n```\n1. Wait\n    ```\n    inner\n```\n\n"
+    assert ends(f"{shown}Added the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
+    thought = "<think>Okay, the next step is to edit the list of gauges.\nNow I have to look at the pier.\n"
+    assert ends(f"{thought}</think>\n\nAdded the retry to `client.py`.") == (
+        "Done: Added the retry to `client.py`.",
+    )
+    assert ends(f"> [tool:Edit] client.py → updated\n\n{thought}")[0] == "Changed: client.py"
+    assert not any("next step" in line for line in ends(f"> [tool:Edit] client.py → updated\n\n{thought}"))
+
+
+def test_what_depends_on_something_is_no_choice() -> None:
+    found = said(
+        ("user", "Please log the water levels of the gauges."),
+        ("agent", "Logged the levels in one file."),
+        ("user", "let's use one file for each gauge."),
+        ("agent", "Split the file by gauge."),
+        ("user", "if the pier is too slow for that then we can go with one file for all."),
+        ("agent", "Measured the pier."),
+        ("user", "Now measure the breakwater of the harbour."),
+        ("agent", "Measured the breakwater."),
+    )
+    chosen = [line for line in found if line.startswith("Chose: ")]
+    assert chosen == ["Chose: let's use one file for each gauge."]
 
 
 def test_secrets_and_markup_never_reach_the_journal(tmp_path: Path) -> None:

@@ -13,6 +13,10 @@ Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent
             or a request that was left at the end
 ==========  ==============================================================================================
 
+``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` and
+``Said earlier`` are of a reply that the person followed with something the agent has not replied to: none is
+the outcome of that request.
+
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
 (M3).
@@ -21,6 +25,7 @@ asked, nothing was answered or nothing came of it has no recap. What may come fr
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -59,28 +64,33 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     ``before``: the earlier turns of the session, which may have brought in outside text.
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
-    requests = [found for turn in dialogue if (found := _request(turn))]
-    changed = tuple(_changed(dialogue))
-    asked = next(filter(_is_telling, requests), requests[0] if requests else "")
-    asked = asked or (_command(dialogue) if changed else "")
+    requests = {at: found for at, turn in enumerate(dialogue) if (found := _request(turn))}
+    first = next((at for at, each in requests.items() if _is_telling(each)), min(requests, default=0))
+    later = [
+        at
+        for at, each in requests.items()
+        if at > first and each != requests[first] and not is_order(each) and not each.endswith(_OPENS)
+    ]
+    last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
+    earlier, changed = _changed(dialogue, last)
+    asked = requests.get(first) or (_command(dialogue) if changed else "")
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
     voices = voices_of((*before, *turns))
     lines = [f"Asked: {asked}"] if asked else []
-    later = [each for each in requests if each != asked and not is_order(each) and not each.endswith(_OPENS)]
-    last = next(filter(_is_telling, reversed(later)), later[-1] if later else "")
-    if last and last != requests[0]:
-        lines.append(f"Then asked: {last}")
+    if last > first:
+        lines.append(f"Then asked: {requests[last]}")
     marks = [item for item in labelled_items if not item.why and _is_own(item.text, voices)]
     for label, categories in _MARKED.items():
         texts = [item.text for item in marks if item.category in categories]
         lines += [f"{label}: {text}" for text in texts[:_MAX_MARKED]]
     chosen = [each for each in _chosen(dialogue) if not any(each in line for line in lines)]
     lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
-    lines += [f"Changed: {each}" for each in changed]
-    done, left = _closing(dialogue, lambda text: _is_own(text, voices))
-    lines += [f"{'Done' if _DID.match(done) else 'Said'}: {done}"] if done else []
+    lines += [f"Changed earlier: {earlier}"] if earlier else []
+    lines += [f"Changed: {changed}"] if changed else []
+    done, when, left = _closing(dialogue, requests, (first, last), lambda text: _is_own(text, voices))
+    lines += [f"{'Done' if _DID.match(done) else 'Said'}{when}: {done}"] if done else []
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
     kept = tuple(safe for line in lines if (safe := _safe(line)))
@@ -155,48 +165,71 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
         if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
-            if _CHOOSES.search(sentence) and not sentence.endswith(_ASKING) and is_prose(sentence):
+            is_choice = _CHOOSES.search(sentence) and not _DEPENDS.search(sentence)
+            if is_choice and not sentence.endswith(_ASKING) and is_prose(sentence):
                 yield shortened(proposals.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
 
 
 # What changed.
 
 
-def _changed(dialogue: Sequence[Turn]) -> Iterator[str]:
-    """The files written, most often first, and the commits that were not taken back and pull requests; at
-    most one line."""
-    files: Counter[str] = Counter()
-    commits: list[str] = []
-    pulls: dict[str, None] = {}
-    for turn in dialogue:
+def _changed(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
+    """What was changed before the request at ``last`` and since: the files written, most often first, the
+    commits that were not taken back and pull requests; each may be empty."""
+    files: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    commits: list[tuple[str, bool]] = []  # with whether since the request
+    pulls: dict[str, bool] = {}
+    for at, turn in enumerate(dialogue):
+        is_late = at >= last
+        if turn.kind == COMMAND and turn.text.strip() == "/undo":
+            commits = commits[:-1]
         for tool in turn.tools:
             if _FAILED.match(tool.result):
                 continue
             if tool.name.casefold() in _WRITERS:
                 paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
-                files.update(filter(None, map(_short, paths)))
+                files[is_late].update(filter(None, map(_short, paths)))
                 continue
             taken_back = _taken_back(tool.summary)
             commits = commits[: -taken_back or None]
             if subject := _subject(tool):
                 reverted = _REVERTED.match(subject)
                 # An amended commit, a reverted one, or one whose subject was cut before.
-                same = [each for each in commits if _is_same(each, reverted[1] if reverted else subject)]
-                commits = [each for each in commits if each not in same]
+                same = [each for each, _ in commits if _is_same(each, reverted[1] if reverted else subject)]
+                commits = [each for each in commits if each[0] not in same]
+                if commits and not same and _AMENDED.search(tool.summary):
+                    commits.pop()
                 if not (same and reverted):
-                    whole = max((*same, subject), key=lambda each: (not each.endswith("…"), len(each)))
-                    commits.append(whole)
+                    whole = max((*same, subject), key=_wholeness)
+                    commits.append((whole, is_late))
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
-                pulls[f"pull request {match['number'] or ''}".strip()] = None
+                pulls[f"pull request {match['number'] or ''}".strip()] = is_late
+    for name in files[True]:
+        del files[False][name]
+    before, since = (
+        _listed(
+            files[late],
+            [each for each, is_late in commits if is_late == late],
+            [each for each, is_late in pulls.items() if is_late == late],
+        )
+        for late in (False, True)
+    )
+    return before, since
+
+
+def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -> str:
+    """What was changed, at most one line; commits that say little only if there are no others."""
     names = [name for name, _ in files.most_common(_MAX_FILES)]
     more = len(files) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    last_pull = list(pulls)[-1:]
     told = [each for each in commits if not _says_little(each)] or commits
-    named = [f"commit “{shortened(each, 80)}”" for each in told[len(last_pull) - _MAX_COMMITS :]]
-    parts = [*filter(None, (listed,)), *named, *last_pull]
-    if parts:
-        yield "; ".join(parts)
+    named = [f"commit “{shortened(each, 80)}”" for each in told[len(pulls[-1:]) - _MAX_COMMITS :]]
+    return "; ".join((*filter(None, (listed,)), *named, *pulls[-1:]))
+
+
+def _wholeness(subject: str) -> tuple[bool, int]:
+    """Orders subjects of one commit by how little of it was cut."""
+    return not subject.endswith("…"), len(subject)
 
 
 def _subject(tool: ToolCall) -> str:
@@ -205,13 +238,24 @@ def _subject(tool: ToolCall) -> str:
     The log of a command and of its output is cut, each at another place.
     """
     made = _COMMITTED.search(tool.result) or _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
-    printed = made["subject"].strip() if made else ""
-    found, given = printed, _COMMIT.search(tool.summary)
-    if given and (not printed or (printed.endswith("…") and _is_same(given["subject"], printed))):
-        found, *body = _BODY.split(single(given["subject"]), maxsplit=1)
-        if given[0].endswith("…") and not body:
-            found += "…"
+    found = made["subject"].strip() if made else ""
+    given = _given(tool.summary) if not found or found.endswith("…") else ""
+    if given and (not found or _is_same(given, found)):
+        found = max(filter(None, (found, given)), key=_wholeness)
+    found = _FIXUP.sub("", found)
     return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
+
+
+def _given(command: str) -> str:
+    """The subject that a command gives a commit; empty if it gives none."""
+    found = _COMMIT.search(command)
+    if found is None:
+        return ""
+    text = command[found.end() :]
+    if not found["here"]:
+        text = text[: _END_OF_QUOTE[found["q"]].match(text).end()]  # type: ignore[union-attr]
+    subject, *_ = _BODY.split(single(text.split("  ")[0].replace('\\"', '"')), maxsplit=1)
+    return subject
 
 
 def _taken_back(command: str) -> int:
@@ -246,38 +290,82 @@ def _short(path: str) -> str:
 # How it ended.
 
 
-def _closing(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> tuple[str, str]:
-    """What the agent replied to the last request that can be understood later, or at the end if there is
-    none, and what was left open; each may be empty.
+def _closing(
+    dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
+) -> tuple[str, str, str]:
+    """How the session ended: the agent's last reply, " earlier" if it is none to what the person said last,
+    and what was left open; each may be empty.
 
-    "Commit this", said after a reply, is no such request, and "Committed" says less than the reply before.
+    Args:
+        requests: The requests by the places of their turns.
+        named: The places of the requests that the recap names.
     """
-    spoken = [turn for turn in dialogue if turn.text.strip()]
-    unanswered = ""
-    while spoken and spoken[-1].role == "user":
-        request = _request(spoken.pop())
-        unanswered = unanswered if not request or request.endswith(_OPENS) else request
-    left, is_answered = "", False
-    replies: list[str] = []  # latest first
-    for turn in reversed(spoken):
+    end = next((at for at in reversed(range(len(dialogue))) if _reply(dialogue[at])), -1)
+    tail = dialogue[end + 1 :]
+    waiting = [at for at in requests if at > end and not requests[at].endswith(_OPENS)]
+    first, last = named
+    if last > end:
+        done = _outcome(dialogue[first : end + 1], is_own) if first <= end else ""
+    else:
+        done = _outcome(dialogue[last : end + 1], is_own)
+    said = [turn for turn in tail if turn.role == "user" and turn.kind != COMMAND]
+    is_early = not all(is_order(turn.text) for turn in said)
+    left = ""
+    if waiting:
+        at = last if last in waiting else waiting[-1]
+        work = [turn for turn in dialogue[at:] if turn.role == "agent"]
+        if not work:
+            left = f"{requests[at]} (not answered)"
+        elif any(turn.tools and turn.tools[-1].name not in _RECORDS for turn in work):
+            left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
+    elif end >= 0 and not said and not any(turn.tools for turn in tail):
+        left = _left([text for text, _ in _statements(dialogue[end])], is_own)
+    if last > end and not left:
+        done = ""  # nothing would tell that the request named last came after it
+    return done if done != left else "", " earlier" if is_early else "", left
+
+
+def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
+    """What the agent replied last, of some turns that begin with a request; empty if that says nothing.
+
+    "Commit this" is no request of its own, and "Committed" says less than the reply before, which still holds
+    if no file was written since.
+    """
+    saved = ""
+    for turn in reversed(dialogue):
         if turn.role == "user":
-            if is_answered and _is_telling(request := _request(turn)) and not is_order(request):
+            if turn.kind != COMMAND and not is_order(turn.text):
                 break
         elif turn.kind != PLAN:
-            said = [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
-            if turn is spoken[-1]:
-                left = _left([text for text, _ in said], is_own)
-            replies += filter(None, [_done([each for each in said if each[0] != left], is_own)])
-            is_answered |= bool(said)
-    done = [each for each in replies if _DID.match(each)]
-    best = next(itertools.chain((each for each in done if not _SAVED.match(each)), done, replies), "")
-    return best, f"{unanswered} (not answered)" if unanswered else left
+            said = _statements(turn)
+            left = _left([text for text, _ in said], is_own)
+            found = _done([each for each in said if each[0] != left], is_own)
+            if found and not (_SAVED.match(found) or _only_saves(turn)):
+                return found
+            saved = saved or found
+            if any(tool.name.casefold() in _WRITERS for tool in turn.tools):
+                break
+    return saved
+
+
+def _only_saves(turn: Turn) -> bool:
+    """Whether all that the agent did was to look at the repository and to commit or push."""
+    return bool(turn.tools) and all(_GIT.search(tool.summary) for tool in turn.tools)
+
+
+def _statements(turn: Turn) -> list[tuple[str, bool]]:
+    """The sentences of the agent's reply, each with whether it is an item of a list."""
+    return [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
 
 
 def _reply(turn: Turn) -> str:
-    """What the agent said after its last tool call, without what it said while it worked."""
+    """What the agent said after its last tool call, without what it said while it worked or thought; empty
+    for the person's turn and a plan."""
+    if turn.role != "agent" or turn.kind == PLAN:
+        return ""
     after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), reversed(turn.blocks))
-    return "\n\n".join(block.text for block in reversed(list(after)) if isinstance(block, Text))
+    texts = [block.text for block in reversed(list(after)) if isinstance(block, Text)]
+    return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
@@ -329,7 +417,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """
     lines = [
         line
-        for line, is_code in zip(text.split("\n"), in_fences(text), strict=True)
+        for line, is_code in zip(text.split("\n"), _in_code(text), strict=True)
         if line.strip() and not (is_code or _NO_PROSE.match(line) or is_labelled(line))
     ]
     at = 0
@@ -339,13 +427,28 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
         at += 1
         items = list(itertools.takewhile(_BULLET.match, lines[at:])) if line.endswith((":", "：")) else []
         at += len(items)
-        *whole, last = SENTENCE_END.split(line)
+        *whole, last = _split(line)
         yield from ((sentence, bullet is not None) for sentence in whole if sentence.strip())
         if items:
             shown = "; ".join(" ".join(_BULLET.sub("", item).split()).rstrip(".;:") for item in items[:3])
             yield f"{last} {shown}{'; …' if len(items) > 3 else '.'}", False
         elif last.strip():
             yield last, bullet is not None
+
+
+def _in_code(text: str) -> list[bool]:
+    """For each line of a text, whether it is in a block of code, which may be indented below an item."""
+    outer = in_fences(text)
+    below = ("" if is_code else line.lstrip() for line, is_code in zip(text.split("\n"), outer, strict=True))
+    return list(map(operator.or_, outer, in_fences("\n".join(below))))
+
+
+def _split(line: str) -> list[str]:
+    """The sentences of a line; a mark in a code span ends none."""
+    masked = _SPAN.sub(lambda found: "`" * len(found[0]), line)
+    ends = [found.span() for found in SENTENCE_END.finditer(masked)]
+    starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(line)]
+    return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
 def _bare(text: str) -> str:
@@ -363,6 +466,9 @@ def _opening(text: str, limit: int) -> str:
     return shortened(found, limit)
 
 
+_SPAN = expression(r"`[^`\n]+`")
+_ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
+"""Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _ASKING = ("?", ":", "？", "：")
@@ -387,9 +493,14 @@ _WRITERS = frozenset(
 _FAILED = expression(r"(?:error|fatal|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
 _PATCHED = expression(r"(?:add|update|delete) (\S+)")
 _COMMIT = expression(
-    r"\bgit commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])(?:\$\(cat <<\s*'?\w+'?\s+)?"
-    r"(?P<subject>[^\"'\n]{4,200}?)(?:(?P=q)| {2}|…|$)"
+    r"\bgit (?:-C \S+ )?commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])"
+    r"(?P<here>\$\(cat <<-?\s*'?\w+'?\s+)?"
 )
+"""A command that commits, up to the message."""
+_END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
+_FIXUP = expression(r"^(?:fixup|squash|amend)! ")
+"""What git puts before the subject of the commit that a commit is to become a part of."""
+_AMENDED = expression(r"\bgit (?:-C \S+ )?commit\b[^|;]* --amend\b")
 _COMMITTED = expression(
     r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
     r"(?: … | \(\d+ lines\)|$)"
@@ -397,8 +508,12 @@ _COMMITTED = expression(
 """What git prints of a commit, with the number of lines or the last line that a log shows after it."""
 _AIDERS = expression(r"commit [0-9a-f]{7,40} (?P<subject>.{3,200})")
 """A commit in a history of Aider."""
+_GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
+_RECORDS = frozenset({"applied", "commit", "running", "added"})
+"""What a history of Aider records below a reply, which are no calls of the agent."""
 _RESET = expression(
-    r"\bgit reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))(?=\s*(?:[;&|…)\"]|$))"
+    r"\bgit (?:-C \S+ )?reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))"
+    r"(?=\s*(?:[;&|…)\"]|$))"
 )
 _REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
 _CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
@@ -414,6 +529,8 @@ _CHOOSES = expression(
     r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
     re.IGNORECASE,
 )
+_DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
+"""What makes a sentence no choice yet."""
 _DID = expression(
     rf"{proposals.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
     r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
