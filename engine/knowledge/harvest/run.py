@@ -24,13 +24,12 @@ from engine.knowledge.harvest.classify import (
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.settle import Finding, Settler, find_source_line
+from engine.knowledge.harvest.settle import Finding, HarvestSettler, finder
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import pending_items
 from engine.store.change import ChangeCommit
 from engine.store.sparse import refuse_elsewhere
 from engine.store.zone import local_day
@@ -76,7 +75,7 @@ class Harvest:
 
     files: Files
     ledger: Ledger
-    settler: Settler
+    settler: HarvestSettler
     reclaimer: Reclaimer
     trash: Trash
     settings: Callable[[], HarvestSettings]
@@ -248,7 +247,7 @@ class Harvest:
                     self.ledger.record(source.sha256, entry)
                 return result(_OUTCOMES[entry.status], entry, error=extraction.error)
             finding, known_lines = self._finding(source, extraction, entry)
-            done = self.settler.settle(finding)
+            done = self.settler.settle(finding.sha256[:16], finding)
         return replace(done, known=known_lines, refused=extraction.refused, stays=stays)
 
     def _missing(self, candidate: Candidate) -> Result:
@@ -279,7 +278,6 @@ class Harvest:
         day = day_of(source.path, source.began, zone)
         day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
         origin = Origin(source.name, day)
-        data = self.files.read(source.path)
         decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))
         finding = Finding(
             sha256=source.sha256,
@@ -287,16 +285,9 @@ class Harvest:
             day=day,
             entry=replace(entry, known=len(decided.known)),
             edits=decided.edits,
-            waiting=pending_items(
-                decided.held,
-                at=entry.at,
-                origin=origin,
-                source=source.path,
-                sha256=source.sha256,
-                locate=lambda item: find_source_line(item, data),
-            ),
         )
-        return finding, decided.known
+        waiting = finding.pending(decided.held, finder(self.files, source.path))
+        return replace(finding, waiting=waiting), decided.known
 
     def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
         status: Status = "too-large" if extraction.outcome == "too-large" else "harvest-failed"
