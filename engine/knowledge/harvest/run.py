@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.item import KnownItem
+    from engine.knowledge.item import Item, KnownItem
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings
@@ -231,10 +231,10 @@ class Harvest:
             return self._unharvestable(candidate)
         source = read_source(self.files, candidate.path)
         extraction = self._extract(source, settings)
-        if extraction.lasting and not extraction.input_tokens:
+        entry = replace(extraction.entry, at=self.clock().isoformat())
+        if extraction.lasting and not entry.input_tokens:
             # Not a problem of this conversation, so it is not recorded.
-            raise HarvestRefused(extraction.error).until_changed()
-        entry = self._entry(candidate.path, extraction)
+            raise HarvestRefused(entry.error).until_changed()
         with self.files.lock():
             if hash_of(self.files, candidate.path)[0] != source.sha256:
                 return result("changed", error="it changed in the meantime and is kept")
@@ -242,13 +242,13 @@ class Harvest:
             if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while the model was asked.
                 return result("harvested", known, stays=stays)
-            if extraction.outcome != "extracted":
+            if entry.status != "harvested":
                 if known is None or known.status != "harvested":
                     self.ledger.record(source.sha256, entry)
-                return result(_OUTCOMES[entry.status], entry, error=extraction.error)
-            finding, known_lines = self._finding(source, extraction, entry)
+                return result(_OUTCOMES[entry.status], entry, error=entry.error)
+            finding, known_lines = self._finding(source, extraction.items, entry)
             done = self.settler.settle(finding.sha256[:16], finding)
-        return replace(done, known=known_lines, refused=extraction.refused, stays=stays)
+        return replace(done, known=known_lines, refused=entry.refused, stays=stays)
 
     def _missing(self, candidate: Candidate) -> Result:
         """The result for a missing file, which another program may have harvested and moved to the trash."""
@@ -271,14 +271,14 @@ class Harvest:
                 self._under_way = None
 
     def _finding(
-        self, source: SourceText, extraction: Extraction, entry: LedgerEntry
+        self, source: SourceText, items: Sequence[Item], entry: LedgerEntry
     ) -> tuple[Finding, tuple[KnownItem, ...]]:
         """What to write, and what is already known."""
         zone = self.zone()
         day = day_of(source.path, source.began, zone)
         day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
         origin = Origin(source.name, day)
-        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))
+        decided = plan(items, origin, self.files, held=lambda item: why_held(item, source.voices))
         finding = Finding(
             sha256=source.sha256,
             path=source.path,
@@ -288,24 +288,6 @@ class Harvest:
         )
         waiting = finding.pending(decided.held, finder(self.files, source.path))
         return replace(finding, waiting=waiting), decided.known
-
-    def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
-        status: Status = "too-large" if extraction.outcome == "too-large" else "harvest-failed"
-        return LedgerEntry(
-            path=path,
-            status="harvested" if extraction.outcome == "extracted" else status,
-            at=self.clock().isoformat(),
-            provider=extraction.provider,
-            model=extraction.model,
-            input_tokens=extraction.input_tokens,
-            output_tokens=extraction.output_tokens,
-            cost_usd=extraction.cost_usd,
-            size=extraction.size,
-            shown=extraction.shown,
-            summarised=extraction.summarised,
-            refused=extraction.refused,
-            error=extraction.error,
-        )
 
     def _unharvestable(self, candidate: Candidate) -> Result:
         """The result for a conversation that cannot be harvested; recorded in the ledger once."""
