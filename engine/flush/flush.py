@@ -69,7 +69,8 @@ class _PendingFlush(Work):
 
     def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
         """As ``Work.pending``."""
-        return _pending(self.record, self.day, held, locate)
+        record, origin = self.record, _origin_of(self.record, self.day)
+        return pending_items(held, at=record.at, origin=origin, source=record.path, sha256="", locate=locate)
 
 
 @dataclass(eq=False)
@@ -303,9 +304,9 @@ class Flusher:
             record = replace(record, status="nothing")
             if not notes:
                 return self._append(record)
-            waiting = _pending(record, day, decided.held, finder(self.files, record.path))
-            pending = _PendingFlush(record=record, day=day, edits=decided.edits, waiting=waiting)
-            return self._settler.settle(record.id, pending)
+            pending = _PendingFlush(record=record, day=day, edits=decided.edits)
+            locate = finder(self.files, record.path)
+            return self._settler.settle(record.id, pending, decided.held, locate)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record to keep if the turns have changed or were flushed since the model was asked."""
@@ -350,13 +351,6 @@ def _origin_of(record: FlushRecord, day: str) -> Origin:
     return Origin(name, day, (record.first, record.last))
 
 
-def _pending(
-    record: FlushRecord, day: str, held: Iterable[HeldItem], locate: Locate = nowhere
-) -> tuple[PendingItem, ...]:
-    origin = _origin_of(record, day)
-    return pending_items(held, at=record.at, origin=origin, source=record.path, sha256="", locate=locate)
-
-
 def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, frozenset[str]]]:
     """Notes that earlier versions held only in the flush record, as pending items for the review queue.
 
@@ -371,7 +365,7 @@ def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, 
                 continue
             item = Item("notes", note.text, path_of(note.to, day))
             held = HeldItem(item_id(item, origin.name), item, note.reason, note.read)
-            (each,) = _pending(record, day, [held])
+            (each,) = _PendingFlush(record=record, day=day, edits=()).pending([held])
             fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
             found.append((each, frozenset((each.id, fact))))
     return found

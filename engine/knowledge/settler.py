@@ -65,12 +65,13 @@ class Settler(ABC, Generic[W, R]):
         """Records work that is done, given with the edits that were written and all items that were queued.
         Repeatable; the caller holds the lock."""
 
-    def settle(self, name: str, work: W) -> R:
-        """Does work; ``name`` is that of its journal.
+    def settle(self, name: str, work: W, held: Iterable[HeldItem], locate: Locate) -> R:
+        """Does work and queues held items; ``name`` is that of the journal.
 
         Raises:
             WriteFailed, ReadOnly: It was not done completely; ``recover`` does the rest. As ``record``.
         """
+        work = replace(work, waiting=work.pending(held, locate))
         with self.files.lock():
             self._journal.keep(name, work)
             return self._settle(name, work)

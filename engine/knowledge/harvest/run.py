@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.item import Item, KnownItem
+    from engine.knowledge.item import Item, Plan
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings
@@ -246,9 +246,10 @@ class Harvest:
                 if known is None or known.status != "harvested":
                     self.ledger.record(source.sha256, entry)
                 return result(_OUTCOMES[entry.status], entry, error=entry.error)
-            finding, known_lines = self._finding(source, extraction.items, entry)
-            done = self.settler.settle(finding.sha256[:16], finding)
-        return replace(done, known=known_lines, refused=entry.refused, stays=stays)
+            finding, decided = self._finding(source, extraction.items, entry)
+            locate = finder(self.files, source.path)
+            done = self.settler.settle(finding.sha256[:16], finding, decided.held, locate)
+        return replace(done, known=decided.known, refused=entry.refused, stays=stays)
 
     def _missing(self, candidate: Candidate) -> Result:
         """The result for a missing file, which another program may have harvested and moved to the trash."""
@@ -270,24 +271,16 @@ class Harvest:
             with self._guard:
                 self._under_way = None
 
-    def _finding(
-        self, source: SourceText, items: Sequence[Item], entry: LedgerEntry
-    ) -> tuple[Finding, tuple[KnownItem, ...]]:
-        """What to write, and what is already known."""
+    def _finding(self, source: SourceText, items: Sequence[Item], entry: LedgerEntry) -> tuple[Finding, Plan]:
+        """What to write, and the plan with what is held or already known."""
         zone = self.zone()
         day = day_of(source.path, source.began, zone)
         day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
         origin = Origin(source.name, day)
         decided = plan(items, origin, self.files, held=lambda item: why_held(item, source.voices))
-        finding = Finding(
-            sha256=source.sha256,
-            path=source.path,
-            day=day,
-            entry=replace(entry, known=len(decided.known)),
-            edits=decided.edits,
-        )
-        waiting = finding.pending(decided.held, finder(self.files, source.path))
-        return replace(finding, waiting=waiting), decided.known
+        entry = replace(entry, known=len(decided.known))
+        finding = Finding(sha256=source.sha256, path=source.path, day=day, entry=entry, edits=decided.edits)
+        return finding, decided
 
     def _unharvestable(self, candidate: Candidate) -> Result:
         """The result for a conversation that cannot be harvested; recorded in the ledger once."""

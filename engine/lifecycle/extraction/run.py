@@ -340,7 +340,9 @@ class Runner:
             if not kept:
                 duplicate = "the same content was already read at another path"
                 return Result(candidate.path, "skipped", error=duplicate), lasting
-            result = self._settler.settle(source.sha256[:16], self._finding(session, kept, done))
+            finding, held = self._finding(session, kept, done)
+            locate = finder(self.source, source.path)
+            result = self._settler.settle(source.sha256[:16], finding, held, locate)
         return replace(result, outcome="failed", error="; ".join(errors)) if errors else result, lasting
 
     def _planned(self, session: Session, readings: Sequence[Reading], done: Done) -> Plan:
@@ -353,7 +355,10 @@ class Runner:
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
         return plan(new, origin, self.target, held=lambda item: why_held(item, source.voices))
 
-    def _finding(self, session: Session, readings: Sequence[Reading], done: Done) -> Finding:
+    def _finding(
+        self, session: Session, readings: Sequence[Reading], done: Done
+    ) -> tuple[Finding, tuple[HeldItem, ...]]:
+        """What to write, and the items to hold."""
         source = session.source
         decided = self._planned(session, readings, done)
         origin = Origin(source.name, session.day, session=source.session)
@@ -381,11 +386,9 @@ class Runner:
             )
         finding = Finding(
             path=source.path, sha256=source.sha256, session=source.session, day=session.day,
-            records=tuple(records),
-            edits=decided.edits,
+            records=tuple(records), edits=decided.edits,
         )  # fmt: skip
-        waiting = finding.pending(decided.held, finder(self.source, source.path))
-        return replace(finding, waiting=waiting)
+        return finding, decided.held
 
 
 JOURNALS = "scratch/extraction"
