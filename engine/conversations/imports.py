@@ -29,7 +29,7 @@ from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.state import STATE_FIELD
-from engine.transcripts.places import FOLDER
+from engine.transcripts.places import FOLDER, head_fields, read_head
 from engine.transcripts.projects import FOLDER as PROJECT_LOG
 from engine.transcripts.projects import Projects
 
@@ -285,8 +285,14 @@ def last_import(engine: Importing) -> ImportUndo | None:
     return None
 
 
-def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
+def undo_import(
+    engine: Importing, undo: ImportUndo, retract: Callable[[list[str]], object] = lambda _sessions: None
+) -> ChangeCommit:
     """Undoes an import: deletes the transcripts it created and restores the ones it extended.
+
+    Args:
+        retract: Takes back what was made of sessions, given the ids of the deleted ones. It precedes the
+            commit, which records the undo, so that an interrupted one is repeated as a whole.
 
     Raises:
         RepositoryError: A transcript has changed since, or the repository cannot commit now.
@@ -303,16 +309,25 @@ def undo_import(engine: Importing, undo: ImportUndo) -> ChangeCommit:
                     where=path,
                     hint="restore it, or commit the deletion by hand, and retry",
                 )
+        sessions = [_session_in(engine, undo.revision, path) for path in undo.removed]
         for path in undo.restored:
             engine.files.replace(path, engine.repository.show(f"{undo.revision}^", path))
         for path in undo.removed:
             if (engine.workspace.root / path).exists():
                 engine.files.remove(path)
+        retract(sessions)
     paths = (*undo.removed, *undo.restored)
     noun = "session" if len(paths) == 1 else "sessions"
     what = f"undo the import of {len(paths)} {noun}"
     message = commit_message("conversation", what, trailers=[(_UNDO_TRAILER, undo.revision)])
     return commit_change(lambda: engine.repository, paths, message, wanted=True)
+
+
+def _session_in(engine: Importing, revision: str, path: str) -> str:
+    """The id of an imported session, whose transcript an interrupted undo may have deleted."""
+    place = engine.workspace.root / path
+    head = read_head(place) if place.exists() else engine.repository.show(revision, path)
+    return head_fields(head, ("session_id",))["session_id"]
 
 
 def _can_be_undone(engine: Importing, revision: str, path: str, *, is_new: bool) -> bool:

@@ -1,9 +1,8 @@
 """Flushes turns before they leave the window (spec 6.4): a model's notes on them are added to memory.
 
 Everything is checked before it is written, and lines are only ever added. The steps of a flush: ask, without
-any lock; check the reply; under the workspace's lock, check that the turns have not changed; write the
-journal; write the lines and queue held notes for review, as a harvest does; commit; record the flush; delete
-the journal.
+any lock; check the reply; under the workspace's lock, check that the turns have not changed, and write in the
+steps of a ``Settler``, in which the commit precedes the record.
 
 The reply is untrusted twice over: a model wrote it, about turns that may contain text from outside. It is
 accepted as a whole or not at all: one item that is not a plain line or has an unknown target makes it
@@ -18,27 +17,27 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.context.delimiters import one_line
-from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote
+from engine.context.flush_record import FlushRecord, HeldNote, Status, WrittenNote
 from engine.context.history import render, sizes
 from engine.context.quoting import bare, fenced
 from engine.context.replies import BadReply, fenced_blocks, tree_of, why_no_line, without_thoughts
 from engine.errors import AutopoiesisError
 from engine.flush.log import FlushPlan, Part, digest, plan
-from engine.knowledge.apply import is_there, write_all
+from engine.knowledge.apply import is_there
 from engine.knowledge.harvest.prompt import framed, without_secrets
 from engine.knowledge.harvest.prompt import prompt_of as question_of
-from engine.knowledge.harvest.settle import find_source_line
+from engine.knowledge.harvest.settle import finder
 from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, item_id
-from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
-from engine.knowledge.review import PendingItem, pending_items
+from engine.knowledge.review import Locate, PendingItem, nowhere, pending_items
 from engine.knowledge.session_notes import path_of, place_of, projects
+from engine.knowledge.settler import Settler, Work
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
@@ -50,11 +49,11 @@ from engine.transcripts.turn import Turn
 if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
-    from engine.knowledge.review import ReviewQueue
+    from engine.knowledge.review import QueueResult, ReviewQueue
     from engine.providers.asking import Answer, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
-    from engine.store.change import ChangeCommit
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 JOURNALS = "scratch/flush"
@@ -67,6 +66,43 @@ class _PendingFlush(Work):
 
     record: FlushRecord
     day: str
+
+    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
+        """As ``Work.pending``."""
+        record, origin = self.record, _origin_of(self.record, self.day)
+        return pending_items(held, at=record.at, origin=origin, source=record.path, sha256="", locate=locate)
+
+
+@dataclass(eq=False)
+class FlushSettler(Settler[_PendingFlush, FlushRecord]):
+    """Writes and commits notes."""
+
+    kind, folder, lost = _PendingFlush, JOURNALS, "its turns will be flushed again"
+
+    log: FlushLog
+
+    def record(self, pending: _PendingFlush, _queued: QueueResult) -> FlushRecord:
+        """Commits the notes, then records them."""
+        # Later notes may have moved a line down.
+        items = tuple(
+            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in pending.edits
+        )
+        held = tuple(
+            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
+            for each in pending.waiting
+        )
+        status: Status = "flushed" if items else "nothing"
+        record = replace(pending.record, status=status, items=items, held=held)
+        paths = [*dict.fromkeys(note.path for note in items)]
+        paths += self.review().paths if held else ()
+        if paths:
+            done = self.commit(paths, _message(record))
+            record = replace(record, commit=done.revision, uncommitted=done.why)
+        before = (each for each in self.log.records(record.path) if each.id == record.id)
+        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
+        if known is None:
+            self.log.append(record)
+        return known or record
 
 
 @dataclass(eq=False)
@@ -83,7 +119,7 @@ class Flusher:
     settings: Callable[[], FlushSettings]
     completer: Callable[[FlushSettings], ChatProvider | None]
     _: KW_ONLY
-    commit: Callable[[Sequence[str], str], ChangeCommit]
+    commit: Commit
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
     review: Callable[[], ReviewQueue]
@@ -94,9 +130,8 @@ class Flusher:
     _under_way: set[Question] = field(default_factory=set, init=False)
 
     @cached_property
-    def _journal(self) -> Journal[_PendingFlush]:
-        lost = "its turns will be flushed again"
-        return Journal(self.files, JOURNALS, encoded, partial(decoded, _PendingFlush), lost, self.on_problem)
+    def _settler(self) -> FlushSettler:
+        return FlushSettler(self.files, self.review, self.commit, self.on_problem, self.log)
 
     @property
     def has_provider(self) -> bool:
@@ -189,7 +224,7 @@ class Flusher:
         Raises:
             WriteFailed: One cannot be finished now; its journal is kept.
         """
-        finished = self._journal.finish(self._settle)
+        finished = self._settler.recover()
         if not self._has_checked_old_records and not self.files.read_only:
             self._has_checked_old_records = True
             if held := _held_in_records(self.log.all()):
@@ -269,22 +304,9 @@ class Flusher:
             record = replace(record, status="nothing")
             if not notes:
                 return self._append(record)
-            where = self._finder(record.path) if decided.held else lambda _item: (0, "")
-            waiting = pending_items(
-                decided.held, at=record.at, origin=origin, source=record.path, sha256="", locate=where
-            )
-            pending = _PendingFlush(record=record, day=day, edits=decided.edits, waiting=waiting)
-            self._journal.keep(record.id, pending)
-            return self._settle(record.id, pending)
-
-    def _finder(self, path: str) -> Callable[[Item], tuple[int, str]]:
-        """A function that finds the line of a conversation an item comes from; none if the file is
-        unreadable."""
-        try:
-            data = self.files.read(path)
-        except (AutopoiesisError, FileNotFoundError):
-            data = b""
-        return lambda item: find_source_line(item, data)
+            pending = _PendingFlush(record=record, day=day, edits=decided.edits)
+            locate = finder(self.files, record.path)
+            return self._settler.settle(record.id, pending, decided.held, locate)
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record to keep if the turns have changed or were flushed since the model was asked."""
@@ -301,39 +323,6 @@ class Flusher:
     def _is_flushed(self, path: str, part: Part) -> bool:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
-
-    def _settle(self, journal: str, pending: _PendingFlush) -> FlushRecord:
-        """Writes the lines, queues held notes, commits, records the flush and deletes its journal.
-
-        Can be repeated. The caller holds the lock.
-        """
-        record = pending.record
-        written, refused = write_all(self.files, pending.edits)
-        origin = _origin_of(record, pending.day)
-        late = pending_items(refused, at=record.at, origin=origin, source=record.path, sha256="")
-        waiting = (*pending.waiting, *late)
-        # Later notes may have moved a line down.
-        items = tuple(
-            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in written
-        )
-        held = tuple(
-            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
-            for each in waiting
-        )
-        record = replace(record, status="flushed" if items else "nothing", items=items, held=held)
-        paths = [*dict.fromkeys(note.path for note in items)]
-        if waiting:
-            self.review().put(waiting)
-            paths += self.review().paths
-        if paths:
-            done = self.commit(paths, _message(record))
-            record = replace(record, commit=done.revision, uncommitted=done.why)
-        before = (each for each in self.log.records(record.path) if each.id == record.id)
-        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
-        if known is None:
-            self.log.append(record)
-        self._journal.drop(journal)
-        return known or record
 
 
 def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
@@ -376,7 +365,7 @@ def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, 
                 continue
             item = Item("notes", note.text, path_of(note.to, day))
             held = HeldItem(item_id(item, origin.name), item, note.reason, note.read)
-            (each,) = pending_items([held], at=record.at, origin=origin, source=record.path, sha256="")
+            (each,) = _PendingFlush(record=record, day=day, edits=()).pending([held])
             fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
             found.append((each, frozenset((each.id, fact))))
     return found

@@ -13,12 +13,11 @@ without a work tree. No object is written.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +69,7 @@ class Undoing:
     @property
     def _journal(self) -> Journal[_Begun]:
         lost = "an undo was interrupted: check git status"
-        return Journal(self.files, UNDOING, _encoded, _decoded, lost, self.on_problem)
+        return Journal(self.files, UNDOING, partial(typed, _Begun), lost, self.on_problem)
 
     def plan(self, revision: str = "") -> UndoPlan:
         """What undoing a commit would do; by default the newest of our commits that can be undone.
@@ -223,17 +222,6 @@ def _restored(made: Made, there: bytes | None) -> bytes | None:
 def _reverted(entry: Entry) -> set[str]:
     """The commits that a commit undoes."""
     return set(_REVERTED.findall(entry.body))
-
-
-def _encoded(begun: _Begun) -> bytes:
-    return json.dumps(asdict(begun)).encode()
-
-
-def _decoded(data: bytes) -> _Begun | None:
-    try:
-        return typed(_Begun, json.loads(data))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
 
 
 Keeping = Callable[[str], str]

@@ -189,9 +189,10 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
 
 
 def _extract(parts: Parts, task: Task) -> str:
-    report = parts.extraction.run_due(lambda _result, done, total: task.tell(done, total))
-    if report is None:
+    if parts.config.lifecycle.extraction_trigger != "hourly":
         return "not due"
+    runner = parts.extraction.runner(patient=True)
+    report = runner.run(on_result=lambda _result, done, total: task.tell(done, total))
     lines = sum(len(record.items) for each in report.results for record in each.records)
     return f"{plural(len(report.results), 'session')} read, {plural(lines, 'line')} written"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.knowledge.file_changes import FileChange, carry_out, change_of, refuse_unfit, tree_of
 from engine.knowledge.journal import Journal
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
-    from engine.store.change import ChangeCommit
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 JOURNALS = "scratch/changes"
@@ -42,13 +42,13 @@ class FileChanges:
     """Makes changes, each as one commit. Safe to use from several processes."""
 
     files: Files
-    commit: Callable[[Sequence[str], str], ChangeCommit]
+    commit: Commit
     on_problem: Callable[[str], None]
 
     @cached_property
     def _journal(self) -> Journal[_Work]:
         lost = "the change will be proposed again"
-        return Journal(self.files, JOURNALS, _encoded, _decoded, lost, self.on_problem)
+        return Journal(self.files, JOURNALS, _work_of, lost, self.on_problem, _tree_of)
 
     def make(self, change: FileChange, message: str) -> ChangeResult:
         """Makes a change.
@@ -86,16 +86,11 @@ class FileChanges:
         return ChangeResult(paths, done.revision, done.why)
 
 
-def _encoded(work: _Work) -> bytes:
-    tree = {"message": work.message, "is_made": work.is_made, **tree_of(work.change)}
-    return json.dumps(tree).encode("utf-8", "surrogatepass")
+def _tree_of(work: _Work) -> dict[str, Any]:
+    return {"message": work.message, "is_made": work.is_made, **tree_of(work.change)}
 
 
-def _decoded(data: bytes) -> _Work | None:
-    try:
-        tree = json.loads(data)
-        change, message, is_made = change_of(tree), tree["message"], tree["is_made"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    is_valid = change is not None and isinstance(message, str) and isinstance(is_made, bool)
-    return _Work(change, message, is_made) if is_valid and change is not None else None
+def _work_of(tree: Any) -> _Work:
+    if (change := change_of(tree)) is None:
+        raise ValueError("not a change that may be made")
+    return typed(_Work, {**tree, "change": tree_of(change)})

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-from engine.knowledge.item import Edit
-from engine.knowledge.review import PendingItem, pending_item_in, tree_of
-from engine.store.typed import typed
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -25,16 +21,17 @@ R = TypeVar("R")
 class Journal(Generic[T]):
     """The journals of one kind of work. Safe to use from several processes.
 
-    ``folder`` is workspace-relative. ``decode`` gives ``None`` for invalid data; ``lost`` says in one clause
-    what happens to work whose journal cannot be read.
+    ``folder`` is workspace-relative. ``read`` gives the work in a JSON object and raises as ``typed`` if it
+    is not valid; ``tree_of`` is the reverse. ``lost`` says in one clause what happens to work whose journal
+    cannot be read.
     """
 
     files: Files
     folder: str
-    encode: Callable[[T], bytes]
-    decode: Callable[[bytes], T | None]
+    read: Callable[[Any], T]
     lost: str
     on_problem: Callable[[str], None]
+    tree_of: Callable[[T], dict[str, Any]] = asdict  # type: ignore[assignment]  # of a dataclass
 
     def keep(self, name: str, work: T) -> None:
         """Writes a journal, before the first step of the work.
@@ -42,7 +39,8 @@ class Journal(Generic[T]):
         Raises:
             WriteFailed, ReadOnly: It was not written, so the work must not start.
         """
-        self.files.replace(self._path(name), self.encode(work))
+        text = json.dumps(self.tree_of(work), ensure_ascii=False)
+        self.files.replace(self._path(name), text.encode("utf-8", "surrogatepass"))
 
     def drop(self, name: str) -> None:
         """Removes a journal, after the last step."""
@@ -62,8 +60,10 @@ class Journal(Generic[T]):
         done: list[R] = []
         with self.files.lock():
             for path in sorted(folder.glob("*.json")):
-                work = self.decode(self.files.read(self._path(path.stem)))
-                if work is None:
+                data = self.files.read(self._path(path.stem))
+                try:
+                    work = self.read(json.loads(data))
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     self.on_problem(f"{self._path(path.stem)}: cannot be read; {self.lost}")
                     self.drop(path.stem)
                 else:
@@ -72,32 +72,3 @@ class Journal(Generic[T]):
 
     def _path(self, name: str) -> str:
         return f"{self.folder}/{name}.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """Edits to write and items to queue for review; subclasses add what the work is about."""
-
-    edits: tuple[Edit, ...]
-    waiting: tuple[PendingItem, ...] = ()  # items to queue for review
-
-
-W = TypeVar("W", bound=Work)
-
-
-def encoded(work: Work) -> bytes:
-    """Work as the content of its journal."""
-    tree = asdict(work) | {"waiting": [tree_of(each) for each in work.waiting]}
-    return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def decoded(kind: type[W], data: bytes) -> W | None:
-    """The work in a journal; ``None`` if it is not valid."""
-    try:
-        tree = json.loads(data)
-        waiting = tuple(pending_item_in(each) for each in tree.pop("waiting"))
-        work = typed(kind, tree)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    known = tuple(each for each in waiting if each is not None)
-    return replace(work, waiting=known) if known == waiting else None

@@ -85,10 +85,10 @@ class Knowledge:
     def harvest(self) -> Harvest:
         """Extracts knowledge from conversations."""
         from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only on demand
-        from engine.knowledge.harvest.settle import Settler  # noqa: PLC0415 — only on demand
+        from engine.knowledge.harvest.settle import HarvestSettler  # noqa: PLC0415 — only on demand
 
-        settler = Settler(
-            self.files, self.ledger, self.review.queue, self.digest, self.commit, self.on_problem
+        settler = HarvestSettler(
+            self.files, lambda: self.review.queue, self.commit, self.on_problem, self.ledger, self.digest
         )
         return Harvest(
             self.files,

@@ -173,6 +173,15 @@ def _is_pending(each: PendingItem) -> bool:
     return not each.verdict and is_shown(each.why, each.times)
 
 
+Locate = Callable[[Item], tuple[int, str]]
+"""Gives the line of the source an item comes from, and its number; 0 and an empty string if unknown."""
+
+
+def nowhere(_item: Item) -> tuple[int, str]:
+    """The line of an item whose source is not known line by line."""
+    return 0, ""
+
+
 def pending_items(
     held: Iterable[HeldItem],
     *,
@@ -180,9 +189,9 @@ def pending_items(
     origin: Origin,
     source: str,
     sha256: str,
-    locate: Callable[[Item], tuple[int, str]] = lambda _item: (0, ""),
+    locate: Locate = nowhere,
 ) -> tuple[PendingItem, ...]:
-    """Held items as queue items; ``locate`` gives the source line of an item and its number."""
+    """Held items as queue items."""
     return tuple(
         PendingItem(
             each.id,

@@ -7,11 +7,10 @@ All steps are repeatable, so after a kill the journal is simply worked through a
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, HarvestRefused, ReadOnly, WriteFailed
 from engine.knowledge.apply import is_there, write
@@ -34,13 +33,11 @@ if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
     from engine.knowledge.ledger import Ledger
     from engine.knowledge.review import PendingItem, ReviewQueue
-    from engine.store.change import ChangeCommit
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 JOURNALS = "scratch/review"
 """Folder of the journals of decisions in progress."""
-
-Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Reviewing:
     @cached_property
     def _journal(self) -> Journal[tuple[_Decision, PendingItem]]:
         lost = "the item is still pending"
-        return Journal(self.files, JOURNALS, _encoded, self._decoded, lost, self.on_problem)
+        return Journal(self.files, JOURNALS, self._read, lost, self.on_problem, lambda work: asdict(work[0]))
 
     def accept(self, name: str, text: str = "", *, sure: bool = False) -> ReviewResult:
         """Writes an item to the knowledge files, unless an equivalent entry exists.
@@ -148,13 +145,10 @@ class Reviewing:
         """
         return tuple(self._journal.finish(lambda name, work: self._settled(name, *work)))
 
-    def _decoded(self, data: bytes) -> tuple[_Decision, PendingItem] | None:
-        """The decision in a journal and its item."""
-        try:
-            decision = typed(_Decision, json.loads(data))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return None
-        return next(((decision, each) for each in self.queue.all() if each.id == decision.id), None)
+    def _read(self, tree: Any) -> tuple[_Decision, PendingItem]:
+        """The decision in a journal and its item; raises as ``typed``, or ``KeyError`` if there is none."""
+        decision = typed(_Decision, tree)
+        return decision, {each.id: each for each in self.queue.all()}[decision.id]
 
     def _finished(self, name: str, verdict: Verdict, text: str = "") -> ReviewResult | None:
         """The result of the same decision made earlier, if any; uncommitted parts of it are committed."""
@@ -275,7 +269,3 @@ def _line(text: str) -> str:
             hint="replace it with [secret], as capture.redact does",
         )
     return line
-
-
-def _encoded(work: tuple[_Decision, PendingItem]) -> bytes:
-    return json.dumps(asdict(work[0])).encode("utf-8", "surrogatepass")

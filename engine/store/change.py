@@ -11,6 +11,9 @@ from engine.errors import AutopoiesisError
 if TYPE_CHECKING:
     from engine.store.repository import Repository
 
+Commit = Callable[[Sequence[str], str], "ChangeCommit"]
+"""Commits written files, given by workspace-relative path, with a message, if the settings allow it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeCommit:

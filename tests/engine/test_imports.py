@@ -135,6 +135,30 @@ def test_an_interrupted_undo_of_a_conversation_that_grew_can_be_repeated(
     assert git(root, "status", "--short") == ""
 
 
+def test_an_undo_that_is_killed_before_its_commit_takes_recaps_back_with_the_next_one(
+    root: Path, tmp_path: Path
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(_sessions: list[str]) -> None:
+        raise Killed
+
+    with Engine.open(root) as engine:
+        import_sessions(engine, [chat(tmp_path, "zero")])
+        (result,) = import_sessions(engine, [chat(tmp_path, "one")]).results
+        undo = last_import(engine)
+        assert undo is not None and undo.removed == (result.target,)
+        with contextlib.suppress(Killed):
+            undo_import(engine, undo, die)
+        assert not (root / result.target).exists()
+        again = last_import(engine)
+        assert again == undo, "not the import before it"
+        forgotten: list[str] = []
+        assert undo_import(engine, again, forgotten.extend).revision
+        assert forgotten == [result.session_id]
+
+
 @pytest.mark.parametrize("grows", [False, True])
 def test_undoing_an_import_keeps_what_a_person_wrote_before_it(
     root: Path, tmp_path: Path, grows: bool

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from engine.costs.costs import Costs
 from engine.knowledge.harvest.extract import Extraction
@@ -16,6 +17,7 @@ from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest, Report
 from engine.knowledge.item import Item
 from engine.knowledge.knowledge import Knowledge
+from engine.knowledge.ledger import LedgerEntry, Status
 from engine.settings.git import GitSettings
 from engine.settings.model import Config, HarvestSettings
 from engine.store.files import Files
@@ -49,6 +51,11 @@ def conversation_of(*items: Item) -> bytes:
     return talk(*(item.text.replace(": ", ", ") for item in items))
 
 
+def extraction(status: Status, *items: Item, lasting: bool = False, **fields: Any) -> Extraction:
+    """Returns an extraction whose entry has some fields."""
+    return Extraction(LedgerEntry("", status, "", **fields), items, lasting)
+
+
 class Scripted:
     """An extractor that returns scripted items by the name of the conversation.
 
@@ -73,11 +80,12 @@ class Scripted:
         self.on_extract(source)
         found = self.items.get(source.name, ())
         if isinstance(found, Extraction):
-            return replace(found, size=source.size)
-        return Extraction(
-            "extracted", tuple(found), "anthropic", "a-model", 1, source.size, source.size,
-            input_tokens=500, output_tokens=100, cost_usd=0.01,
+            return replace(found, entry=replace(found.entry, path=source.path, size=source.size))
+        entry = LedgerEntry(
+            source.path, "harvested", "", provider="anthropic", model="a-model", size=source.size,
+            shown=source.size, input_tokens=500, output_tokens=100, cost_usd=0.01,
         )  # fmt: skip
+        return Extraction(entry, tuple(found))
 
     def stop(self) -> None:
         """Records the call."""

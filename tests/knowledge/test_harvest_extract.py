@@ -16,7 +16,7 @@ from engine.knowledge.harvest.parts import parts_of
 from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
-from engine.knowledge.ledger import MARKERS
+from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.proposed import WHY
 from engine.providers import keys
 from tests.engine.flush_support import Provider
@@ -43,34 +43,36 @@ def extract(
 
 def test_a_good_reply_gives_items_with_speakers_and_usage(source: SourceText) -> None:
     done, provider = extract(source, reply(facts=STATEMENT, tasks_done="The boat is booked for Friday."))
-    assert done == Extraction(
-        "extracted",
-        (
-            Item("facts", STATEMENT, voice="person"),
-            Item("tasks_done", "The boat is booked for Friday.", voice="agent"),
-        ),
+    assert done.items == (
+        Item("facts", STATEMENT, voice="person"),
+        Item("tasks_done", "The boat is booked for Friday.", voice="agent"),
+    )
+    assert done.entry == LedgerEntry(
+        source.path,
+        "harvested",
+        "",
         provider="anthropic",
         model="some-model-2026",
-        attempts=1,
         shown=source.size,
         size=source.size,
         input_tokens=1200,
         output_tokens=80,
         cost_usd=0.0042,
     )
-    assert done.coverage == 1.0
+    assert done.entry.coverage == 1.0
     assert provider.systems == [SYSTEM] and provider.prompts[0].endswith(task(HARVEST))
     assert f"Note: {STATEMENT}" in provider.prompts[0] and provider.closed == 1
 
 
 def test_a_reply_without_items_is_valid(source: SourceText) -> None:
-    done, _ = extract(source, reply())
-    assert (done.outcome, done.items, done.error, done.attempts) == ("extracted", (), "", 1)
+    done, provider = extract(source, reply())
+    assert (done.entry.status, done.items, done.entry.error) == ("harvested", (), "")
+    assert len(provider.prompts) == 1
 
 
 def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None:
     done, provider = extract(source, "Sure! Here it is.", reply(facts=STATEMENT))
-    assert (done.outcome, done.attempts, len(done.items)) == ("extracted", 2, 1)
+    assert (done.entry.status, len(done.items)) == ("harvested", 1)
     first, second = provider.prompts
     assert second.startswith(first)
     assert second.removeprefix(first) == (
@@ -78,16 +80,20 @@ def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None
         "“Sure! Here it is.”. "
         "Reply with the JSON object alone."
     )
-    assert (done.input_tokens, done.output_tokens, done.cost_usd) == (2400, 160, 0.0084)
+    assert (done.entry.input_tokens, done.entry.output_tokens, done.entry.cost_usd) == (2400, 160, 0.0084)
 
 
 def test_two_bad_replies_are_a_failure(source: SourceText) -> None:
     done, provider = extract(source, "no", "still no", reply(facts=STATEMENT))
-    assert done.outcome == "failed" and done.items == () and len(provider.prompts) == MAX_ATTEMPTS == 2
-    assert done.error == (
+    assert (
+        done.entry.status == "harvest-failed"
+        and done.items == ()
+        and len(provider.prompts) == MAX_ATTEMPTS == 2
+    )
+    assert done.entry.error == (
         "no usable reply after 2 attempts: the reply is not a JSON object with the categories: “still no”"
     )
-    assert (done.attempts, done.input_tokens, done.shown, done.coverage) == (2, 2400, 0, 0.0)
+    assert (done.entry.input_tokens, done.entry.shown, done.entry.coverage) == (2400, 0, 0.0)
 
 
 class Cut(Provider):
@@ -114,34 +120,38 @@ def test_the_rest_of_a_truncated_reply_is_requested_with_more_tokens(source: Sou
     assert f"give only the items after “{STATEMENT}”" in provider.prompts[1]
     assert [item.text for item in done.items] == [STATEMENT, boat]
     # The second reply was too long as well: its complete items are kept, and the rest is reported missing.
-    assert done.outcome == "extracted" and done.attempts == 2
-    assert done.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
+    assert done.entry.status == "harvested"
+    assert done.entry.refused == ("the reply was cut off (items kept: 2): raise harvest.max_tokens",)
 
 
 def test_a_truncated_reply_that_fits_the_second_time_is_complete(source: SourceText) -> None:
     provider = Cut(reply(facts=STATEMENT, questions=("x" * 100,)), reply(facts=STATEMENT))
     done = Extractor(Limits(max_tokens=150), provider).extract(source)
-    assert provider.limits == [150, 300] and done.refused == () and len(done.items) == 1
+    assert provider.limits == [150, 300] and done.entry.refused == () and len(done.items) == 1
 
 
 def test_items_of_a_cut_reply_survive_a_failed_second_attempt(source: SourceText) -> None:
     provider = Cut(reply(facts=(STATEMENT, "x" * 80)), GateError("answered 500"))
     done = Extractor(Limits(max_tokens=90), provider).extract(source)
-    assert done.outcome == "extracted" and [item.text for item in done.items] == [STATEMENT]
-    assert done.refused == ("the reply was cut off (items kept: 1): answered 500",)
+    assert done.entry.status == "harvested" and [item.text for item in done.items] == [STATEMENT]
+    assert done.entry.refused == ("the reply was cut off (items kept: 1): answered 500",)
 
 
 def test_a_reply_cut_off_before_its_first_item_names_the_setting_to_raise(source: SourceText) -> None:
     provider = Cut(reply(facts=STATEMENT))
     done = Extractor(Limits(max_tokens=5), provider).extract(source)
-    assert done.outcome == "failed" and "harvest.max_tokens" in done.error and provider.limits == [5, 10]
+    assert (
+        done.entry.status == "harvest-failed"
+        and "harvest.max_tokens" in done.entry.error
+        and provider.limits == [5, 10]
+    )
 
 
 def test_one_bad_item_neither_loses_the_others_nor_causes_a_retry(source: SourceText) -> None:
     done, provider = extract(source, "Here:\n" + reply(facts=(STATEMENT, "<!-- x"), decisions=("y" * 635,)))
     assert len(provider.prompts) == 1 and [item.text for item in done.items] == [STATEMENT, "y" * 635]
     assert done.items[1].why == "is longer than 600 characters"
-    assert done.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
+    assert done.entry.refused == ("facts 2: statement contains a marker of memory or of a prompt: “<!-- x”",)
 
 
 def test_a_missing_key_is_distinguished_from_an_error_in_one_conversation(source: SourceText) -> None:
@@ -154,11 +164,11 @@ def test_a_missing_key_is_distinguished_from_an_error_in_one_conversation(source
 def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) -> None:
     kind, text = damaged_reply(seed)
     done, provider = extract(source, text)
-    if done.outcome == "extracted":
+    if done.entry.status == "harvested":
         assert done.items and len(provider.prompts) == 1, kind
         return
-    assert (done.outcome, done.items, len(provider.prompts)) == ("failed", (), 2), kind
-    assert done.error.isprintable() and "\n" not in done.error
+    assert (done.entry.status, done.items, len(provider.prompts)) == ("harvest-failed", (), 2), kind
+    assert done.entry.error.isprintable() and "\n" not in done.entry.error
 
 
 @pytest.mark.parametrize(
@@ -175,7 +185,7 @@ def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) ->
 )
 def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> None:
     done, _ = extract(source, text)
-    assert done.outcome == "failed" and len(done.error) < 300
+    assert done.entry.status == "harvest-failed" and len(done.entry.error) < 300
 
 
 @pytest.mark.parametrize(
@@ -192,7 +202,7 @@ def test_a_provider_error_is_reported_without_a_retry(
     source: SourceText, error: Exception, message: str
 ) -> None:
     done, provider = extract(source, error)
-    assert (done.outcome, done.error, len(provider.prompts)) == ("failed", message, 1)
+    assert (done.entry.status, done.entry.error, len(provider.prompts)) == ("harvest-failed", message, 1)
     assert KEY not in repr(done)
 
 
@@ -200,22 +210,25 @@ def test_a_provider_that_never_answers_is_abandoned_at_the_deadline(source: Sour
     silent = Provider(None)
     silent.purpose = keys.HARVEST
     done = Extractor(Limits(deadline_s=0.2), silent).extract(source)
-    assert done.outcome == "failed"
-    assert done.error == "anthropic: no answer within 0.2 s; raise harvest.deadline_s, or try again later"
+    assert done.entry.status == "harvest-failed"
+    assert (
+        done.entry.error == "anthropic: no answer within 0.2 s; raise harvest.deadline_s, or try again later"
+    )
 
 
 def test_a_failed_second_attempt_reports_the_error_and_the_usage_of_the_first(
     source: SourceText,
 ) -> None:
-    done, _ = extract(source, "no", GateError("answered 500"))
-    assert (done.outcome, done.error, done.attempts, done.input_tokens) == ("failed", "answered 500", 2, 1200)
+    done, provider = extract(source, "no", GateError("answered 500"))
+    assert (done.entry.status, done.entry.error) == ("harvest-failed", "answered 500")
+    assert (len(provider.prompts), done.entry.input_tokens) == (2, 1200)
 
 
 def test_a_spent_budget_refuses_before_any_request(source: SourceText) -> None:
     provider, accounts = Provider(reply()), Accounts(0)
     done = Extractor(Limits(), provider, accounts).extract(source)
-    assert (done.outcome, done.error) == (
-        "failed",
+    assert (done.entry.status, done.entry.error) == (
+        "harvest-failed",
         "costs.daily_usd: the budget of the day is spent; raise it",
     )
     assert provider.prompts == [] and accounts.charges == []
@@ -231,8 +244,10 @@ def test_every_call_is_charged_to_its_session(tmp_path: Path) -> None:
 def test_a_budget_spent_between_two_attempts_ends_the_extraction(source: SourceText) -> None:
     provider = Provider("no", reply(facts=STATEMENT))
     done = Extractor(Limits(), provider, Accounts(1)).extract(source)
-    assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 1
-    assert done.input_tokens == 1200
+    assert (
+        done.entry.status == "harvest-failed" and "budget" in done.entry.error and len(provider.prompts) == 1
+    )
+    assert done.entry.input_tokens == 1200
 
 
 def test_an_unknown_price_makes_the_total_unknown(source: SourceText) -> None:
@@ -244,10 +259,10 @@ def test_an_unknown_price_makes_the_total_unknown(source: SourceText) -> None:
             return replace(done, cost_usd=None if len(self.prompts) == 1 else 0.1)
 
     done = Extractor(Limits(), Priceless("no", reply())).extract(source)
-    assert done.outcome == "extracted" and done.cost_usd is None
+    assert done.entry.status == "harvested" and done.entry.cost_usd is None
 
 
-def test_keys_are_redacted_before_sending_and_counted(tmp_path: Path) -> None:
+def test_keys_are_redacted_before_sending(tmp_path: Path) -> None:
     source = source_of(
         tmp_path,
         talk(
@@ -255,9 +270,8 @@ def test_keys_are_redacted_before_sending_and_counted(tmp_path: Path) -> None:
             ("agent", f"> [tool:bash] curl -H 'Authorization: Bearer {KEY}' → ok\n\nDone."),
         ),
     )
-    done, provider = extract(source, reply())
+    _, provider = extract(source, reply())
     assert KEY not in provider.prompts[0] and provider.prompts[0].count("[secret]") == 3
-    assert done.redacted == 3
 
 
 def test_injected_text_is_not_sent(tmp_path: Path) -> None:
@@ -292,37 +306,43 @@ def test_an_unusable_task_fails_without_a_request(tmp_path: Path, source: Source
     own.write_text("")
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source, workspace(tmp_path))
-    assert done.outcome == "failed" and provider.prompts == []
-    assert done.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
+    assert done.entry.status == "harvest-failed" and provider.prompts == []
+    assert done.entry.error.startswith("knowledge/prompts/harvest-conversation.md: is empty")
 
 
 def test_an_empty_conversation_needs_no_request(tmp_path: Path) -> None:
     provider = Provider(reply())
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
-    assert (done.outcome, done.items, done.error) == ("extracted", (), "it contains no messages")
-    assert provider.prompts == [] and done.coverage == 1.0 and done.attempts == 0
+    assert (done.entry.status, done.items, done.entry.error) == ("harvested", (), "it contains no messages")
+    assert provider.prompts == [] and done.entry.coverage == 1.0
 
 
 def test_large_and_binary_files_are_not_sent(tmp_path: Path) -> None:
     provider = Provider(reply())
     extractor = Extractor(Limits(), provider)
     large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
-    assert (large.outcome, large.coverage) == ("too-large", 0.0) and "1,048,577 bytes" in large.error
+    assert (large.entry.status, large.entry.coverage) == (
+        "too-large",
+        0.0,
+    ) and "1,048,577 bytes" in large.entry.error
     note = extractor.extract(source_of(tmp_path, "The key is under the mat.", "note.txt"))
-    assert (note.outcome, note.error, note.items) == ("unclear", "could not tell who speaks", ())
+    assert (note.entry.status, note.entry.error, note.items) == (
+        "harvest-failed",
+        "could not tell who speaks",
+        (),
+    )
     picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
-    assert (picture.outcome, picture.error) == ("failed", "is not text")
+    assert (picture.entry.status, picture.entry.error) == ("harvest-failed", "is not text")
     assert provider.prompts == []
 
 
 def test_without_a_provider_everything_found_is_a_proposal(tmp_path: Path) -> None:
     source = source_of(tmp_path, talk(("user", "Decision: canvas."), ("agent", f"Understood, {KEY}.")))
-    assert Extractor(Limits()).extract(source) == Extraction(
-        "extracted",
-        (Item("decisions", "canvas.", voice="person", why=WHY["marked"]),),
-        provider=MARKERS,
-        shown=source.size,
-        size=source.size,
+    done = Extractor(Limits()).extract(source)
+    assert done.items == (Item("decisions", "canvas.", voice="person", why=WHY["marked"]),)
+    size = source.size
+    assert done.entry == LedgerEntry(
+        source.path, "harvested", "", provider=MARKERS, shown=size, size=size, cost_usd=0.0
     )
 
 
@@ -330,13 +350,13 @@ def test_without_a_provider_a_long_conversation_is_read_completely(tmp_path: Pat
     source = source_of(tmp_path, long_talk(200_000) + "\n## 23:59 — user\nTODO: the last thing\n")
     done = Extractor(Limits()).extract(source)
     assert [item.text for item in done.items] == ["the last thing"]
-    assert not done.summarised and done.coverage == 1.0
+    assert not done.entry.summarised and done.entry.coverage == 1.0
 
 
 def test_unreadable_parts_of_a_log_are_not_covered(tmp_path: Path) -> None:
     good, bad = '{"role": "user", "content": "Decision: canvas."}\n', '{"role": "user"\n'
     done = Extractor(Limits()).extract(source_of(tmp_path, good + bad, "log.jsonl"))
-    assert done.outcome == "extracted" and done.shown == len(good) and done.coverage < 1
+    assert done.entry.status == "harvested" and done.entry.shown == len(good) and done.entry.coverage < 1
 
 
 def summing(prompt: str) -> str:
@@ -359,18 +379,18 @@ def test_a_long_conversation_is_summarised_in_parts_and_the_summaries_harvested(
     assert record.count('by="summary"') == 4 and "level level" not in record
     for part in parts:
         assert f"Gauges {part.first} to {part.last} were read." in record
-    assert done.outcome == "extracted" and done.summarised and done.attempts == 1
+    assert done.entry.status == "harvested" and done.entry.summarised
     assert [item.text for item in done.items] == ["Gauge 0 was read."]
-    assert (done.shown, done.coverage) == (source.size, 1.0)
-    assert (done.input_tokens, done.output_tokens) == (5 * 1200, 5 * 80)
-    assert done.cost_usd == pytest.approx(5 * 0.0042)
+    assert (done.entry.shown, done.entry.coverage) == (source.size, 1.0)
+    assert (done.entry.input_tokens, done.entry.output_tokens) == (5 * 1200, 5 * 80)
+    assert done.entry.cost_usd == pytest.approx(5 * 0.0042)
 
 
 def test_conversations_over_64_kilobytes_are_summarised(tmp_path: Path) -> None:
     within = source_of(tmp_path, talk(("user", "y" * 64 * 1024)))
     over = source_of(tmp_path, talk(("user", "y" * 64 * 1024 + "z")))
-    assert not Extractor(Limits(), Provider(by=summing)).extract(within).summarised
-    assert Extractor(Limits(), Provider(by=summing)).extract(over).summarised
+    assert not Extractor(Limits(), Provider(by=summing)).extract(within).entry.summarised
+    assert Extractor(Limits(), Provider(by=summing)).extract(over).entry.summarised
 
 
 def test_a_part_without_a_summary_is_not_covered(tmp_path: Path) -> None:
@@ -386,37 +406,40 @@ def test_a_part_without_a_summary_is_not_covered(tmp_path: Path) -> None:
 
     provider = Moody(by=summing)
     done = Extractor(Limits(), provider).extract(source)
-    assert done.outcome == "extracted" and done.shown == source.size - missing.size
-    assert 0 < done.coverage < 1
+    assert done.entry.status == "harvested" and done.entry.shown == source.size - missing.size
+    assert 0 < done.entry.coverage < 1
     assert f"Gauges {missing.first} to" not in provider.prompts[-1]
 
 
 def test_an_extraction_without_any_summary_fails(tmp_path: Path) -> None:
     provider = Provider(GateError("answered 500"))
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
-    assert (done.outcome, done.items, done.shown) == ("failed", (), 0)
-    assert done.error == "no part could be summarised: answered 500" and len(provider.prompts) == 3
+    assert (done.entry.status, done.items, done.entry.shown) == ("harvest-failed", (), 0)
+    assert done.entry.error == "no part could be summarised: answered 500" and len(provider.prompts) == 3
 
 
 def test_a_long_conversation_without_content_needs_no_final_request(tmp_path: Path) -> None:
     provider = Provider("NOTHING")
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(100_000)))
-    assert (done.outcome, done.items, done.coverage) == ("extracted", (), 1.0)
+    assert (done.entry.status, done.items, done.entry.coverage) == ("harvested", (), 1.0)
     assert all(prompt.endswith(task(SUMMARY)) for prompt in provider.prompts)
 
 
 def test_a_budget_spent_during_the_summaries_ends_the_extraction(tmp_path: Path) -> None:
     provider = Provider(by=summing)
     done = Extractor(Limits(), provider, Accounts(2)).extract(source_of(tmp_path, long_talk(200_000)))
-    assert done.outcome == "failed" and "budget" in done.error and len(provider.prompts) == 2
-    assert done.input_tokens == 2400
+    assert (
+        done.entry.status == "harvest-failed" and "budget" in done.entry.error and len(provider.prompts) == 2
+    )
+    assert done.entry.input_tokens == 2400
 
 
 def test_a_secret_is_redacted_from_the_parts(tmp_path: Path) -> None:
     source = source_of(tmp_path, long_talk(100_000) + f"\n## 23:59 — user\nThe key is {KEY}.\n")
     provider = Provider(by=summing)
-    done = Extractor(Limits(), provider).extract(source)
-    assert done.redacted == 1 and not any(KEY in prompt for prompt in provider.prompts)
+    Extractor(Limits(), provider).extract(source)
+    assert sum("[secret]" in prompt for prompt in provider.prompts) == 1
+    assert not any(KEY in prompt for prompt in provider.prompts)
 
 
 def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> None:
@@ -432,16 +455,16 @@ def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> Non
     extractor.stop()
     thread.join(60)
     (done,) = found
-    assert (done.outcome, done.error) == ("failed", "stopped before it finished")
+    assert (done.entry.status, done.entry.error) == ("harvest-failed", "stopped before it finished")
     assert len(provider.prompts) == 1, "no further part is sent"
     again = extractor.extract(source)
-    assert (again.outcome, again.error) == ("failed", "stopped before it finished")
+    assert (again.entry.status, again.entry.error) == ("harvest-failed", "stopped before it finished")
     assert len(provider.prompts) == 1
 
 
 def test_errors_contain_no_terminal_sequences_from_a_reply(source: SourceText) -> None:
     done, _ = extract(source, "\x1b]52;c;eA==\x07 \u202e no")
-    assert done.outcome == "failed" and done.error.isprintable()
+    assert done.entry.status == "harvest-failed" and done.entry.error.isprintable()
 
 
 def test_an_extraction_is_serialisable_as_json(source: SourceText) -> None:

@@ -35,9 +35,9 @@ def test_items_are_extracted_at_the_second_attempt(service: Service, tmp_path: P
     )
     source = source_of(tmp_path, talk(("user", f"Note: {STATEMENT}")))
     done = Extractor(Limits(deadline_s=30), service.provider()).extract(source)
-    assert (done.outcome, done.items) == ("extracted", (Item("facts", STATEMENT, voice="person"),))
-    assert (done.attempts, done.input_tokens, done.output_tokens) == (2, 400, 2)
-    assert done.cost_usd is None, "a custom server has no known price"
+    assert (done.entry.status, done.items) == ("harvested", (Item("facts", STATEMENT, voice="person"),))
+    assert (done.entry.input_tokens, done.entry.output_tokens) == (400, 2)
+    assert done.entry.cost_usd is None, "a custom server has no known price"
     first, second = (service.texts(body)[1] for body in service.bodies)
     assert STATEMENT in first and "Your last reply could not be used" in second
     assert service.limit(service.bodies[0]) == 8192
@@ -48,8 +48,8 @@ def test_a_refused_key_causes_one_request_and_is_not_quoted(service: Service, tm
     done = Extractor(Limits(deadline_s=30), service.provider()).extract(
         source_of(tmp_path, talk(("user", STATEMENT)))
     )
-    assert done.outcome == "failed" and done.error and KEY not in done.error
-    assert len(service.bodies) == 1 and done.attempts == 1
+    assert done.entry.status == "harvest-failed" and done.entry.error and KEY not in done.entry.error
+    assert len(service.bodies) == 1
 
 
 def test_a_body_that_never_ends_is_abandoned_at_the_deadline(service: Service, tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_body_that_never_ends_is_abandoned_at_the_deadline(service: Service, t
     done = Extractor(Limits(deadline_s=1.0), service.provider(purpose=HARVEST)).extract(
         source_of(tmp_path, talk(("user", STATEMENT)))
     )
-    assert done.outcome == "failed"
-    assert "no answer within 1 s; raise harvest.deadline_s" in done.error
+    assert done.entry.status == "harvest-failed"
+    assert "no answer within 1 s; raise harvest.deadline_s" in done.entry.error
 
 
 def test_an_extraction_can_be_stopped_while_a_service_is_silent(service: Service, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_an_extraction_can_be_stopped_while_a_service_is_silent(service: Service
     extractor = Extractor(Limits(deadline_s=60), service.provider())
     source = source_of(tmp_path, talk(("user", STATEMENT)))
     errors: list[str] = []
-    thread = threading.Thread(target=lambda: errors.append(extractor.extract(source).error))
+    thread = threading.Thread(target=lambda: errors.append(extractor.extract(source).entry.error))
     thread.start()
     assert asked.wait(60)
     extractor.stop()

@@ -36,7 +36,7 @@ def test_only_an_approved_plan_is_proposed() -> None:
     assert texts_of("plan", agent(plan, kind=PLAN), user("hm")) == []
 
 
-def test_the_agents_final_summary_is_proposed() -> None:
+def test_the_cause_that_the_agent_named_at_the_end_is_proposed() -> None:
     last = (
         "All tests pass.\n\n**Root cause:** the hook reads `config.yaml` before it is written.\n\n"
         "Changed `load()` to wait for the lock.\n\n```py\nAdded nothing()\n```"
@@ -44,27 +44,26 @@ def test_the_agents_final_summary_is_proposed() -> None:
     found = proposed([user("fix it"), agent("Looking."), user("go on"), agent(last), user("thanks!")])
     assert [(item.category, item.text) for item in found] == [
         ("facts", "The cause was: the hook reads `config.yaml` before it is written."),
-        ("tasks_done", "Changed `load()` to wait for the lock."),
     ]
 
 
 @each_case(
     "last",
     [
-        "All tests pass and lint is clean with 0 issues in `app.py`.",
-        "I've updated the section that documents:\n\n- one\n- two",
-        "Added `retry: 1`.\n\nWhich of the two files should hold the timeout?",
-        "Done.",
-        "Now add tests for `writeHookFile` in hooks_test.go",
-        "I changed it to `fmt.Sprintf` to match the handler above it.",
+        "Cause: all tests pass and lint is clean with 0 issues in `app.py`.",
+        "Cause: the section that documents these:",
+        "Cause: `retry: 1` is set in two files.\n\nWhich of the two files should hold the timeout?",
+        "Cause: unknown.",
+        "The cause is in `hooks_test.go`, which reads a file that is not there.",
+        "Issue: changed it to `fmt.Sprintf` to match the handler above it.",
     ],
 )
-def test_vague_messages_and_questions_are_not_a_summary(last: str) -> None:
+def test_vague_messages_and_questions_are_not_a_cause(last: str) -> None:
     assert texts_of("summary", user("do it"), agent(last)) == []
 
 
-def test_a_summary_the_person_objects_to_is_not_proposed() -> None:
-    done = agent("Renamed `--all` to `--every` in the list command.")
+def test_a_cause_the_person_objects_to_is_not_proposed() -> None:
+    done = agent("Cause: `--all` reads the list command's file before it is written.")
     assert texts_of("summary", user("go"), done) != []
     assert texts_of("summary", user("go"), done, user("no, use the old name, people know it")) == []
 
@@ -165,7 +164,7 @@ def test_commands_of_a_project_are_lines_of_its_page() -> None:
     )  # fmt: skip
 
 
-def test_a_claude_code_log_gives_approved_plans_and_the_summary(tmp_path: Path) -> None:
+def test_a_claude_code_log_gives_approved_plans_and_the_cause(tmp_path: Path) -> None:
     plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
 
     def call(name: str, **given: str) -> dict[str, object]:
@@ -179,7 +178,7 @@ def test_a_claude_code_log_gives_approved_plans_and_the_summary(tmp_path: Path) 
         ("user", {"role": "user", "content": "plan the move of the cache"}),
         ("assistant", call("ExitPlanMode", plan=plan)),
         ("user", result("ExitPlanMode", "User has approved your plan. You can now start coding.")),
-        ("assistant", {"role": "assistant", "content": "Moved the cache to Redis in `cache.py`."}),
+        ("assistant", {"role": "assistant", "content": "Cause: `cache.py` opens one file per worker."}),
     ]
     lines = [
         {"sessionId": "s", "uuid": f"{at}", "timestamp": f"2026-06-12T10:{at:02}:00Z"}
@@ -192,5 +191,5 @@ def test_a_claude_code_log_gives_approved_plans_and_the_summary(tmp_path: Path) 
             WHY["plan"],
             "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",
         ),
-        (WHY["summary"], "Moved the cache to Redis in `cache.py`."),
+        (WHY["summary"], "The cause was: `cache.py` opens one file per worker."),
     ]

@@ -33,6 +33,7 @@ from tests.knowledge.harvest_support import (
     Desk,
     Scripted,
     conversation_of,
+    extraction,
     sha,
     talk,
 )
@@ -236,7 +237,9 @@ def test_a_conversation_that_grows_before_it_is_reclaimed_is_kept(tmp_path: Path
 def test_a_failure_is_recorded_and_the_conversation_kept_and_retried(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     good = desk.extractor
-    desk.extractor = Scripted({"2026-06-12-call": Extraction("failed", provider="openai", error="no JSON")})
+    desk.extractor = Scripted(
+        {"2026-06-12-call": extraction("harvest-failed", provider="openai", error="no JSON")}
+    )
     (result,) = desk.harvest().results
     assert (result.outcome, result.error) == ("failed", "no JSON")
     entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
@@ -258,20 +261,20 @@ def test_an_empty_harvest_is_not_reclaimed_without_consent(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("extraction", "why"),
+    ("read", "why"),
     [
-        (Extraction("extracted", (FACT,), "markers", shown=1), "it was read without a model"),
-        (Extraction("extracted", (FACT,), "anthropic", shown=10**9, summarised=True), "by summary"),
-        (Extraction("extracted", (FACT,), "anthropic", shown=20), r"[0-9]+% of it was read"),
+        (extraction("harvested", FACT, provider="markers", shown=1), "it was read without a model"),
+        (extraction("harvested", FACT, provider="anthropic", shown=10**9, summarised=True), "by summary"),
+        (extraction("harvested", FACT, provider="anthropic", shown=20), r"[0-9]+% of it was read"),
     ],
 )
 def test_an_incomplete_harvest_is_not_reclaimed_without_consent(
-    tmp_path: Path, extraction: Extraction, why: str
+    tmp_path: Path, read: Extraction, why: str
 ) -> None:
     import re
 
     desk = desk_with(tmp_path, FACT)
-    desk.extractor = Scripted({"2026-06-12-call": extraction})
+    desk.extractor = Scripted({"2026-06-12-call": read})
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert not result.reclaimed and re.search(why, result.kept)
     assert desk.harvest().results[0].reclaimed
@@ -279,7 +282,7 @@ def test_an_incomplete_harvest_is_not_reclaimed_without_consent(
 
 def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT, QUESTION)
-    desk.extractor = Scripted({"2026-06-12-call": Extraction("extracted", (FACT,), "markers")})
+    desk.extractor = Scripted({"2026-06-12-call": extraction("harvested", FACT, provider="markers")})
     desk.harvest(desk.request(reclaim=False))
     (candidate,) = desk.knowledge.harvest.survey().candidates
     assert candidate.kind == "prune"
@@ -288,7 +291,7 @@ def test_a_conversation_read_by_markers_is_harvested_by_a_model_later(tmp_path: 
     (candidate,) = desk.knowledge.harvest.survey().candidates
     assert (candidate.kind, candidate.why) == ("harvest", "was read without a model on 2026-06-12")
     desk.extractor = Scripted(
-        {"2026-06-12-call": Extraction("failed", provider="anthropic", error="no answer")}
+        {"2026-06-12-call": extraction("harvest-failed", provider="anthropic", error="no answer")}
     )
     assert desk.harvest().results[0].error == "no answer"
     assert desk.knowledge.ledger.entries()[sha(conversation_of(FACT, QUESTION))].status == "harvested"
@@ -597,7 +600,7 @@ def test_text_without_speakers_is_kept_and_reported_once(tmp_path: Path) -> None
 
 
 def test_an_error_common_to_all_conversations_is_reported_once_unrecorded(tmp_path: Path) -> None:
-    missing = Extraction("failed", provider="openai", error="there is no key", lasting=True)
+    missing = extraction("harvest-failed", provider="openai", error="there is no key", lasting=True)
     desk = Desk(tmp_path, Scripted({"a": missing, "b": missing, "c": missing}))
     for name in "abc":
         desk.put(f"{name}.md", talk(f"hello {name}"))
@@ -617,7 +620,9 @@ def test_a_report_counts_only_items_written_by_this_run(tmp_path: Path) -> None:
 
 def test_a_harvest_with_unusable_items_is_not_reclaimed_without_consent(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
-    refused = Extraction("extracted", (FACT,), "openai", shown=10**9, refused=("facts 2: is not an object",))
+    refused = extraction(
+        "harvested", FACT, provider="openai", shown=10**9, refused=("facts 2: is not an object",)
+    )
     desk.extractor = Scripted({"2026-06-12-call": refused})
     (result,) = desk.harvest(HarvestRequest()).results
     assert result.refused == ("facts 2: is not an object",) and not result.reclaimed

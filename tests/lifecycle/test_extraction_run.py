@@ -13,14 +13,16 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import ConfigError, DocumentError, ExtractionRefused, ReadOnly
+from engine.jobs.table import upkeep_jobs
 from engine.knowledge.item import Item
 from engine.lifecycle.extraction import extractor as extractors
 from engine.lifecycle.extraction.extractor import SHIPPED, Session, extractors_named
 from engine.lifecycle.extraction.run import Runner
+from engine.lifecycle.schedule.job import Task
 from engine.settings import trust
 from engine.store.files import Files
 from tests.cases import each_case
-from tests.lifecycle.extraction_support import FROM, NOW, SESSION, Space, session, space_in
+from tests.lifecycle.extraction_support import FROM, SESSION, Space, session, space_in
 
 DECISION = "Tide tables are computed in UTC, because summer time moved them."
 LESSON = "Compare a computed tide with the printed table before a release."
@@ -359,14 +361,18 @@ def test_the_end_of_a_session_extracts_it_only_with_that_trigger(space: Space) -
         ]
 
 
-def test_an_hourly_extraction_is_due_once_an_hour(space: Space) -> None:
+def test_the_hourly_job_reads_what_has_ended_since_its_last_run(space: Space) -> None:
+    def job(engine: Engine) -> str:
+        (found,) = [each for each in upkeep_jobs(engine) if each.name == "extract"]
+        return found.run(Task(space.now))
+
+    with Engine.open(space.root, clock=space.clock) as engine:
+        assert job(engine) == "not due"
     (space.root / "memory-config.yaml").write_text("lifecycle:\n  extraction_trigger: hourly\n")
     with Engine.open(space.root, clock=space.clock) as engine:
-        assert engine.extraction.run_due() is not None
-        assert engine.extraction.run_due() is None
-        space.now = NOW + timedelta(minutes=59)
-        assert not engine.extraction.due(space.now)
-    with Engine.open(space.root, clock=space.clock) as engine:
-        assert not engine.extraction.due(space.now), "another process has already run it"
-        assert engine.extraction.due(NOW + timedelta(minutes=60))
+        assert job(engine).startswith("1 session read")
+        assert job(engine) == "0 sessions read, 0 lines written"
+        space.now += timedelta(minutes=59, seconds=58)  # the last run took two seconds
+        space.put(session(("user", f"Decision: {LESSON}"), session_id="ses_tide0002"), f"{SESSION[:-3]}-2.md")
+        assert job(engine).startswith("1 session read")
     assert "<!-- ses_tide0001 " in space.text("journal/2026-06-12.md")

@@ -376,7 +376,6 @@ def _lines(lines: Sequence[int]) -> str:
 
 def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
     from engine.conversations.imports import last_import, undo_import  # noqa: PLC0415 — only here
-    from engine.transcripts.places import session_of  # noqa: PLC0415 — only here
 
     undo = last_import(engine)
     if undo is None:
@@ -404,10 +403,12 @@ def _undo(engine: Engine, is_agreed: bool, as_json: bool) -> int:
             return 0
         if not click.confirm("Undo this import?", default=False):
             return 0
-    sessions = [session_of(engine.workspace.root / path) for path in undo.removed]
-    change = undo_import(engine, undo)
-    engine.recaps.forget(sessions)
-    engine.recaps.write_wanted(undo.restored)
+
+    def retract(sessions: list[str]) -> None:
+        engine.recaps.forget(sessions)
+        engine.recaps.write_wanted(undo.restored)
+
+    change = undo_import(engine, undo, retract)
     if as_json:
         emit_json({"undone": plain(undo), "commit": change.revision, "uncommitted": change.why})
     else:

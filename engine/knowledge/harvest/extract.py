@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, Inquiry
@@ -30,7 +30,7 @@ from engine.knowledge.harvest.prompt import (
 from engine.knowledge.harvest.proposals import to_review
 from engine.knowledge.harvest.reply import Reply, read_reply
 from engine.knowledge.item import Item
-from engine.knowledge.ledger import MARKERS
+from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.provenance.hold import voice_of
 from engine.transcripts.projects import project_of
 
@@ -41,34 +41,15 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.transcripts.turn import Turn
 
-Outcome = Literal["extracted", "failed", "too-large", "unclear"]
-
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """The result of extracting from one conversation."""
 
-    outcome: Outcome  # only ``extracted`` has items; ``unclear``: speakers unknown
+    entry: LedgerEntry
+    """What to record, without the time and what was written; only if it is ``harvested``, there are items."""
     items: tuple[Item, ...] = ()  # in order, without duplicates
-    provider: str = ""  # ``markers`` works without a model
-    model: str = ""
-    attempts: int = 0  # number of requests for items
-    shown: int = 0  # bytes of the conversation that were examined
-    size: int = 0  # bytes of the conversation
-    summarised: bool = False
-    """Only summaries of the parts were examined; the parts cover ``shown`` of ``size``."""
-    redacted: int = 0  # secrets masked before sending
-    input_tokens: int = 0
-    output_tokens: int = 0  # of all calls, as are the input tokens
-    cost_usd: float | None = 0.0  # ``None`` if a price is unknown
-    refused: tuple[str, ...] = ()  # one line for each unusable part of the reply
-    error: str = ""  # why there are no items, one line; empty otherwise
     lasting: bool = False  # every conversation would fail like this until a person intervenes
-
-    @property
-    def coverage(self) -> float:
-        """Share of the conversation that was examined, 0 to 1."""
-        return self.shown / self.size if self.size else 1.0
 
 
 class Extractor:
@@ -95,18 +76,22 @@ class Extractor:
         """
         blank = self._blank(source)
         if source.state == "empty":
-            return replace(blank, outcome="extracted", shown=source.size, error=source.why)
+            return Extraction(replace(blank, status="harvested", shown=source.size, error=source.why))
         if source.state != "read":
-            outcome: Outcome = "failed" if source.state == "unreadable" else source.state
-            return replace(blank, outcome=outcome, error=source.why)
+            return Extraction(
+                replace(
+                    blank,
+                    status="too-large" if source.state == "too-large" else "harvest-failed",
+                    error=source.why,
+                )
+            )
         if self._asker is None:
             project = project_of(files.workspace.root / source.path) if files is not None else ""
             items = to_review(source.turns, project)
-            return replace(blank, outcome="extracted", items=items, shown=source.read)
-        turns, secrets = without_secrets(source.shown)
-        blank = replace(blank, redacted=secrets)
+            return Extraction(replace(blank, status="harvested", shown=source.read), items)
+        turns, _ = without_secrets(source.shown)
         if not turns:
-            return replace(blank, outcome="extracted", shown=source.read)
+            return Extraction(replace(blank, status="harvested", shown=source.read))
         inquiry = Inquiry(self._asker, source.name, source.session, blank.model)
         return _ModelExtraction(inquiry, source, files).extraction(turns, blank)
 
@@ -115,10 +100,12 @@ class Extractor:
         if self._asker is not None:
             self._asker.stop()
 
-    def _blank(self, source: SourceText) -> Extraction:
+    def _blank(self, source: SourceText) -> LedgerEntry:
         completer = None if self._asker is None else self._asker.completer
         name, model = (MARKERS, "") if completer is None else (completer.name, completer.model)
-        return Extraction("failed", provider=name, model=model, size=source.size)
+        return LedgerEntry(
+            source.path, "harvest-failed", "", provider=name, model=model, cost_usd=0.0, size=source.size
+        )
 
 
 @dataclass(slots=True)
@@ -129,7 +116,7 @@ class _ModelExtraction:
     source: SourceText
     files: Files | None
 
-    def extraction(self, turns: Sequence[tuple[int, Turn]], blank: Extraction) -> Extraction:
+    def extraction(self, turns: Sequence[tuple[int, Turn]], blank: LedgerEntry) -> Extraction:
         is_long = self.source.text_size > SUMMARIZE_THRESHOLD_BYTES
         reply = Reply(())
         examined, error, lasting = 0, "", False
@@ -143,12 +130,10 @@ class _ModelExtraction:
                 reply = self.inquiry.reply(record, instructions, lambda text, cut: read_reply(text, cut=cut))
         except (ExtractionFailed, AutopoiesisError) as failed:
             error, examined, lasting = str(failed), 0, failed.lasting
-        return replace(
+        entry = replace(
             blank,
-            outcome="failed" if error else "extracted",
-            items=tuple(replace(item, voice=voice_of(item.text, self.source.voices)) for item in reply.items),
+            status="harvest-failed" if error else "harvested",
             model=self.inquiry.model,
-            attempts=self.inquiry.attempts,
             shown=examined,
             summarised=is_long,
             input_tokens=self.inquiry.input_tokens,
@@ -156,8 +141,9 @@ class _ModelExtraction:
             cost_usd=self.inquiry.cost_usd,
             refused=reply.refused,
             error=error,
-            lasting=lasting,
         )
+        items = tuple(replace(item, voice=voice_of(item.text, self.source.voices)) for item in reply.items)
+        return Extraction(entry, items, lasting)
 
     def _summarised(self, turns: Sequence[tuple[int, Turn]]) -> tuple[list[str], int]:
         """The summaries of the parts, and the bytes of the file they cover."""

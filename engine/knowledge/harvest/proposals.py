@@ -7,7 +7,6 @@ a command that builds, tests or checks and succeeded  a line of its project's pa
 a line marked by the person or in the agent's last    what its label says
 words                                                 (``engine.knowledge.harvest.markers``)
 the cause that the agent named at the end             a lesson
-the agent's summary of its work at the end            a done task (not of a harvest)
 a plan of the agent that the person approved          a decision (not of a harvest): its title and its
                                                       first sentence
 ====================================================  ====================================================
@@ -16,8 +15,8 @@ How the person wants the agent to work is in the rules (``engine.rules.sentences
 Nothing is written without a review, so the list must be worth reading: few items per conversation, in full
 sentences that can be understood on their own.
 
-The patterns for sentences in which agents report their work are conservative: a miss is still in the
-conversation, a false positive costs a review.
+The patterns are conservative: a miss is still in the conversation, a false positive costs a review. What an
+agent reports to have done is in the recaps (``engine.lifecycle.recaps``).
 
 Only commands that run a project tool count, not ``ls``. Successes are counted across all conversations of a
 project (``engine.knowledge.review``), and a command is shown only after a few.
@@ -44,8 +43,7 @@ from engine.transcripts.corrections import is_correction
 from engine.transcripts.turn import PLAN, ToolCall, Turn
 
 MAX_PLANS = 2
-MAX_SUMMARIES = 2
-"""Maximum proposals of each kind per conversation."""
+"""Maximum plans proposed from one conversation, the last ones: a person's latest word counts."""
 
 _SENTENCE_CHARACTERS = 280
 _MIN_WORDS = 4
@@ -71,16 +69,15 @@ def to_review(turns: Sequence[Turn], project: str = "") -> tuple[Item, ...]:
             item if item.why else replace(item, why=WHY["lesson" if label in LESSONS else "marked"])
             for label, item in marks
         ),
-        *(replace(item, why=WHY["lesson"]) for item in _summary(dialogue) if item.category == "facts"),
+        *(replace(item, why=WHY["lesson"]) for item in _cause(dialogue)),
     ]
     return _without_secrets(found)
 
 
 def proposed(turns: Sequence[Turn]) -> tuple[Item, ...]:
-    """Approved plans and the agent's closing summary, likewise, for an extraction or a journal."""
+    """Approved plans and the cause that the agent named, likewise, for an extraction."""
     dialogue = _dialogue(turns)
-    found = *_newest(_plans(dialogue), MAX_PLANS), *_newest(_summary(dialogue), MAX_SUMMARIES)
-    return _without_secrets(found)
+    return _without_secrets([*distinct(_plans(dialogue))[-MAX_PLANS:], *_cause(dialogue)])
 
 
 def _dialogue(turns: Iterable[Turn]) -> list[Turn]:
@@ -89,11 +86,6 @@ def _dialogue(turns: Iterable[Turn]) -> list[Turn]:
 
 def _without_secrets(found: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(item for item in distinct(found) if not redact(f"{item.path} {item.text}")[1])
-
-
-def _newest(items: Iterable[Item], limit: int) -> list[Item]:
-    """The last items, because a person's latest word counts."""
-    return list(distinct(items))[-limit:]
 
 
 def _plans(turns: Sequence[Turn]) -> Iterator[Item]:
@@ -119,8 +111,8 @@ def _is_approved(turns: Sequence[Turn], number: int) -> bool:
     return False
 
 
-def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
-    """What the agent says at the end that it has done, unless it is waiting for an answer."""
+def _cause(turns: Sequence[Turn]) -> Iterator[Item]:
+    """The cause that the agent names at the end, unless it is waiting for an answer."""
     spoken = [turn for turn in turns if turn.text.strip()]
     while (
         spoken
@@ -138,10 +130,6 @@ def _summary(turns: Sequence[Turn]) -> Iterator[Item]:
         if (cause := CAUSE.match(each)) and _is_informative(cause[1]):
             yield from _item("facts", "summary", f"The cause was: {cause[1]}", "agent")
             break
-    done = [LABEL.sub("", each) for each in sentences]
-    found = [each for each in done if DONE.match(each) and _is_informative(each)]
-    if found:
-        yield from _item("tasks_done", "summary", _capital(found[0]), "agent")
 
 
 def _is_informative(sentence: str) -> bool:
@@ -187,10 +175,6 @@ def _stands_alone(sentence: str) -> bool:
     return len(words) >= _MIN_WORDS and len(distinctive) >= _MIN_DISTINCTIVE
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _bare(text: str) -> str:
     return " ".join(text.replace("**", "").replace("__", "").split()).strip(" -–—")
 
@@ -211,14 +195,6 @@ _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(.*\S)", re.MULTILINE)
 _NO_PROSE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
 
 
-BEGINNING = expression(
-    r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
-    r"|please|pls|btw"
-    r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
-    re.IGNORECASE,
-)
-"""Filler words at the start of a sentence."""
-
 OFFER = expression(
     r"\b(?:would you like|want me to|shall i|should i|let me know|do you want|anything else)\b", re.IGNORECASE
 )
@@ -231,19 +207,6 @@ CAUSE = expression(
 )
 """The cause named by an agent."""
 
-_VERBS = (
-    "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
-    "|converted|simplified|modified|migrated"
-)
-DONE = expression(
-    rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
-    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
-    r"|prevents|lets"
-    r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)",
-    re.IGNORECASE,
-)
-"""What an agent says it has done, or what is now the case."""
-
 PASSED = expression(
     r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b", re.I
 )
@@ -251,11 +214,6 @@ PASSED = expression(
 
 VAGUE = expression(r"^(?:i(?:['’]ve| have)? )?\w+ (?:it|them|this|that)\b|\bthese\b", re.I)
 """A sentence that depends on the previous one."""
-
-LABEL = expression(
-    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
-)
-"""A label before what was done."""
 
 PARTICULAR = expression(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
 """Something specific: code, a path, an identifier, a number."""

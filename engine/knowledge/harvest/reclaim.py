@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.harvest.classify import WORKING, hash_of, paths_in
-from engine.knowledge.harvest.settle import Commit, holds_secret
+from engine.knowledge.harvest.settle import holds_secret
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.verify import version_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
     from engine.knowledge.ledger import Ledger, LedgerLine
     from engine.knowledge.trash import Trash
+    from engine.store.change import Commit
     from engine.store.files import Files
     from engine.store.repository import Repository
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -24,13 +24,12 @@ from engine.knowledge.harvest.classify import (
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.harvest.reclaim import refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.settle import Finding, Settler, find_source_line
+from engine.knowledge.harvest.settle import Finding, HarvestSettler, finder
 from engine.knowledge.item import Origin
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import pending_items
 from engine.store.change import ChangeCommit
 from engine.store.sparse import refuse_elsewhere
 from engine.store.zone import local_day
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.extract import Extraction
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
-    from engine.knowledge.item import KnownItem
+    from engine.knowledge.item import Item, Plan
     from engine.knowledge.ledger import Ledger, Status
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings
@@ -76,7 +75,7 @@ class Harvest:
 
     files: Files
     ledger: Ledger
-    settler: Settler
+    settler: HarvestSettler
     reclaimer: Reclaimer
     trash: Trash
     settings: Callable[[], HarvestSettings]
@@ -232,10 +231,10 @@ class Harvest:
             return self._unharvestable(candidate)
         source = read_source(self.files, candidate.path)
         extraction = self._extract(source, settings)
-        if extraction.lasting and not extraction.input_tokens:
+        entry = replace(extraction.entry, at=self.clock().isoformat())
+        if extraction.lasting and not entry.input_tokens:
             # Not a problem of this conversation, so it is not recorded.
-            raise HarvestRefused(extraction.error).until_changed()
-        entry = self._entry(candidate.path, extraction)
+            raise HarvestRefused(entry.error).until_changed()
         with self.files.lock():
             if hash_of(self.files, candidate.path)[0] != source.sha256:
                 return result("changed", error="it changed in the meantime and is kept")
@@ -243,13 +242,14 @@ class Harvest:
             if known is not None and known.is_harvested(settings.provider):
                 # By another program, or under another name, while the model was asked.
                 return result("harvested", known, stays=stays)
-            if extraction.outcome != "extracted":
+            if entry.status != "harvested":
                 if known is None or known.status != "harvested":
                     self.ledger.record(source.sha256, entry)
-                return result(_OUTCOMES[entry.status], entry, error=extraction.error)
-            finding, known_lines = self._finding(source, extraction, entry)
-            done = self.settler.settle(finding)
-        return replace(done, known=known_lines, refused=extraction.refused, stays=stays)
+                return result(_OUTCOMES[entry.status], entry, error=entry.error)
+            finding, decided = self._finding(source, extraction.items, entry)
+            locate = finder(self.files, source.path)
+            done = self.settler.settle(finding.sha256[:16], finding, decided.held, locate)
+        return replace(done, known=decided.known, refused=entry.refused, stays=stays)
 
     def _missing(self, candidate: Candidate) -> Result:
         """The result for a missing file, which another program may have harvested and moved to the trash."""
@@ -271,50 +271,16 @@ class Harvest:
             with self._guard:
                 self._under_way = None
 
-    def _finding(
-        self, source: SourceText, extraction: Extraction, entry: LedgerEntry
-    ) -> tuple[Finding, tuple[KnownItem, ...]]:
-        """What to write, and what is already known."""
+    def _finding(self, source: SourceText, items: Sequence[Item], entry: LedgerEntry) -> tuple[Finding, Plan]:
+        """What to write, and the plan with what is held or already known."""
         zone = self.zone()
         day = day_of(source.path, source.began, zone)
         day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
         origin = Origin(source.name, day)
-        data = self.files.read(source.path)
-        decided = plan(extraction.items, origin, self.files, held=lambda item: why_held(item, source.voices))
-        finding = Finding(
-            sha256=source.sha256,
-            path=source.path,
-            day=day,
-            entry=replace(entry, known=len(decided.known)),
-            edits=decided.edits,
-            waiting=pending_items(
-                decided.held,
-                at=entry.at,
-                origin=origin,
-                source=source.path,
-                sha256=source.sha256,
-                locate=lambda item: find_source_line(item, data),
-            ),
-        )
-        return finding, decided.known
-
-    def _entry(self, path: str, extraction: Extraction) -> LedgerEntry:
-        status: Status = "too-large" if extraction.outcome == "too-large" else "harvest-failed"
-        return LedgerEntry(
-            path=path,
-            status="harvested" if extraction.outcome == "extracted" else status,
-            at=self.clock().isoformat(),
-            provider=extraction.provider,
-            model=extraction.model,
-            input_tokens=extraction.input_tokens,
-            output_tokens=extraction.output_tokens,
-            cost_usd=extraction.cost_usd,
-            size=extraction.size,
-            shown=extraction.shown,
-            summarised=extraction.summarised,
-            refused=extraction.refused,
-            error=extraction.error,
-        )
+        decided = plan(items, origin, self.files, held=lambda item: why_held(item, source.voices))
+        entry = replace(entry, known=len(decided.known))
+        finding = Finding(sha256=source.sha256, path=source.path, day=day, entry=entry, edits=decided.edits)
+        return finding, decided
 
     def _unharvestable(self, candidate: Candidate) -> Result:
         """The result for a conversation that cannot be harvested; recorded in the ledger once."""

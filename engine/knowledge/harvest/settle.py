@@ -1,9 +1,7 @@
-"""Writes the findings of a harvest; a killed run loses and duplicates nothing (design 6.2).
+"""Records the findings of a harvest in the ledger, and commits them.
 
-The steps for each conversation, under the workspace's lock: journal, lines (each checked after writing),
-held items, ledger, delete the journal. All steps are repeatable, so a leftover journal is simply worked
-through again. The digest and the commit follow once, at the end of the run; what a killed run did not commit,
-the next one does first.
+The digest and the commit follow once, at the end of the run; what a killed run did not commit, the next one
+does first.
 """
 
 from __future__ import annotations
@@ -12,20 +10,19 @@ import contextlib
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.apply import write_all
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.harvest.report import Result
 from engine.knowledge.item import CATEGORIES, Item, Origin, counted, normalised
-from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
-from engine.knowledge.review import pending_items
+from engine.knowledge.review import Locate, nowhere, pending_items
+from engine.knowledge.settler import Settler, Work
 from engine.redaction.detect import masked, redact
 from engine.store.change import ChangeCommit
 from engine.store.commit_message import SUBJECT, commit_message
@@ -33,16 +30,15 @@ from engine.store.paths import transcript_name
 
 if TYPE_CHECKING:
     from engine.knowledge.digest import Digest
+    from engine.knowledge.item import HeldItem
     from engine.knowledge.ledger import Ledger
-    from engine.knowledge.review import ReviewQueue
+    from engine.knowledge.review import PendingItem, QueueResult
     from engine.store.files import Files
 
 JOURNALS = "scratch/harvest"
 """Folder of the journals of harvests that are being written."""
 _NAME = 40
 """Minimum characters of a conversation's name in a commit's subject."""
-
-Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,42 +50,20 @@ class Finding(Work):
     entry: LedgerEntry  # without lines, which are known only after writing
     day: str = ""  # of the session, as in its lines; of the harvest if that is unknown
 
+    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
+        """As ``Work.pending``."""
+        at, origin = self.entry.at, Origin(safe_name(self.path), self.day or self.entry.at[:10])
+        return pending_items(held, at=at, origin=origin, source=self.path, sha256=self.sha256, locate=locate)
+
 
 @dataclass(eq=False)
-class Settler:
-    """Writes findings."""
+class HarvestSettler(Settler[Finding, Result]):
+    """Writes findings; each step raises ``LedgerBroken`` if the ledger is damaged or lost."""
 
-    files: Files
+    kind, folder, lost = Finding, JOURNALS, "its conversation will be harvested again"
+
     ledger: Ledger
-    review: ReviewQueue
     digest: Digest
-    commit: Commit
-    on_problem: Callable[[str], None]
-
-    @cached_property
-    def _journal(self) -> Journal[Finding]:
-        lost = "its conversation will be harvested again"
-        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
-
-    def settle(self, finding: Finding) -> Result:
-        """Writes a finding.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest.
-            LedgerBroken: The ledger is damaged or lost; ``recover`` does the rest once it is fixed.
-        """
-        journal = finding.sha256[:16]
-        with self.files.lock():
-            self._journal.keep(journal, finding)
-            return self._settle(journal, finding)
-
-    def recover(self) -> list[Result]:
-        """Finishes interrupted findings.
-
-        Raises:
-            WriteFailed, ReadOnly, LedgerBroken: One cannot be finished now; its journal is kept.
-        """
-        return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
         """Commits uncommitted knowledge, so that a harvest's commit contains only its own changes: what
@@ -98,9 +72,9 @@ class Settler:
         self.digest.follow(self.on_problem)
         entries = self.ledger.entries().values()
         lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
-        written = (LEDGER, *lines, *self.digest.paths, *self.review.paths)
-        missing = [entry.path for entry in entries if entry.deleted and not self._exists(entry.path)]
-        paths = [*filter(self._exists, written), *missing]
+        deleted = {entry.path for entry in entries if entry.deleted}
+        gone = deleted.difference(self.existing(*deleted))
+        paths = [*self.existing(LEDGER, *lines, *self.digest.paths), *sorted(gone)]
         self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
 
     def commit_run(self, results: Collection[Result]) -> ChangeCommit:
@@ -114,49 +88,28 @@ class Settler:
         lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
         new = [each for each in results if each.is_new]
         sources = [path for each in new for path in self._source(each.path)]
-        paths = (*filter(self._exists, (LEDGER, *lines, *self.review.paths)), *digest, *sources)
+        paths = (*self.existing(LEDGER, *lines), *digest, *sources)
         return self.commit(paths, message_of(new))
 
-    def _exists(self, path: str) -> bool:
-        return self.files.workspace.root.joinpath(path).is_file()
-
-    def _settle(self, journal: str, finding: Finding) -> Result:
-        origin = Origin(safe_name(finding.path), finding.day or finding.entry.at[:10])
-        written, refused = write_all(self.files, finding.edits)
-        lines = [LedgerLine(edit.id, edit.path, edit.line) for edit in written]
-        waiting = (
-            *finding.waiting,
-            *pending_items(
-                refused, at=finding.entry.at, origin=origin, source=finding.path, sha256=finding.sha256
-            ),
-        )
-        queued = self.review.put(waiting)
-        entry, items = self._entry(finding, lines, queued.ids)
-        self.ledger.record(finding.sha256, entry)
-        self._journal.drop(journal)
-        return Result(finding.path, entry.size, "harvested", entry, is_new=True, items=items, held=queued.new)
-
-    def _entry(
-        self, finding: Finding, lines: Sequence[LedgerLine], waiting: Sequence[str]
-    ) -> tuple[LedgerEntry, Mapping[str, int]]:
-        """The ledger entry, including the lines of an earlier harvest, and the counts of the new lines."""
+    def record(self, finding: Finding, queued: QueueResult) -> Result:
+        """Records it in the ledger, beside the lines of an earlier harvest."""
         before = self.ledger.get(finding.sha256)
         kept = before.lines if before is not None and before.status == "harvested" else ()
         known = {line.id for line in kept}
-        new = [line for line in lines if line.id not in known]
-        ids = {line.id for line in new}
-        counts: Counter[str] = Counter(edit.category for edit in finding.edits if edit.id in ids)
+        new = [edit for edit in finding.edits if edit.id not in known]
+        counts: Counter[str] = Counter(edit.category for edit in new)
         items = dict(counts)
         if before is not None and kept:
             counts.update(before.items)
-        held = (*(before.held if before is not None else ()), *waiting)
+        held = (*(before.held if before is not None else ()), *queued.ids)
         entry = replace(
             finding.entry,
             items={name: counts.get(name, 0) for name in CATEGORIES},
-            lines=(*kept, *new),
+            lines=(*kept, *(LedgerLine(edit.id, edit.path, edit.line) for edit in new)),
             held=tuple(dict.fromkeys(held)),
         )
-        return entry, items
+        self.ledger.record(finding.sha256, entry)
+        return Result(finding.path, entry.size, "harvested", entry, is_new=True, items=items, held=queued.new)
 
     def _source(self, path: str) -> Sequence[str]:
         """The conversation itself is committed, too, unless it contains a secret."""
@@ -196,6 +149,19 @@ _TOOL = re.compile(r'\[tool:|"(?:command|cmd|arguments|tool_use)"')
 """Marks a tool call in a transcript or log."""
 _MIN_SHARE = 0.34
 """Share of an item's words that a line must contain to count as its origin."""
+
+
+def finder(files: Files, path: str) -> Locate:
+    """Finds items in a source, which is read when first needed; finds nothing if that fails."""
+
+    @cache
+    def data() -> bytes:
+        try:
+            return files.read(path)
+        except (FileNotFoundError, AutopoiesisError):
+            return b""
+
+    return lambda item: find_source_line(item, data())
 
 
 def find_source_line(item: Item, data: bytes) -> tuple[int, str]:

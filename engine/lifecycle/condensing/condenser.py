@@ -25,6 +25,7 @@ from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step, digest
+from engine.knowledge.harvest.inquiry import Asker
 from engine.knowledge.harvest.prompt import shown as turn_shown
 from engine.knowledge.harvest.prompt import without_secrets
 from engine.knowledge.inventory import take_inventory
@@ -246,23 +247,15 @@ class Condenser:
 
     def _ask(self, text: str) -> tuple[ChatReply | None, str]:
         """A model's reply, or the reason why there is none."""
-        from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio; often not needed
-
         settings = self._settings
         completer = self.completer(settings)
         if completer is None:
             return None, f"condensing.provider {settings.provider} has no model"
         account = self.knowledge.costs().account("condense", completer)
         try:
-            account.allow()
+            answer = Asker(completer, settings, SYSTEM, "condensing.max_tokens", account).answer(text, "")
         except AutopoiesisError as error:
             return None, str(error)
-        question = Question(
-            completer, SYSTEM, text, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
-        )
-        answer = question.answer()
-        if answer.completed is not None:
-            account.spent(answer.completed)
         return answer.completed, answer.error
 
     @property

@@ -1,11 +1,10 @@
-"""Runs extractors with the effective settings, on request or when due (spec 8.3)."""
+"""Runs extractors with the effective settings (spec 8.3)."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ExtractionRefused
@@ -13,9 +12,8 @@ from engine.knowledge.harvest.inquiry import Asker
 from engine.lifecycle.extraction.extractor import Extractor, extractors_named
 from engine.lifecycle.extraction.log import ExtractionLog
 from engine.lifecycle.extraction.reading import SYSTEM
-from engine.lifecycle.extraction.run import Report, Result, Runner, Survey
+from engine.lifecycle.extraction.run import Report, Runner, Survey
 from engine.store.change import commit_change
-from engine.transcripts.days import moment
 from engine.transcripts.places import find_session
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from engine.settings.model import Config, ExtractionSettings
     from engine.store.files import Files
     from engine.store.repository import Repository
-
-_HOUR = timedelta(hours=1)
 
 
 @dataclass(eq=False)
@@ -41,8 +37,6 @@ class Extraction:
     on_problem: Callable[[str], None]
     recaps: Callable[[], Recaps]
     model: Callable[[ExtractionSettings], ChatProvider | None] = lambda _settings: None
-    _last: datetime | None = field(default=None, init=False)
-    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _hashed: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -136,26 +130,6 @@ class Extraction:
         price = self.costs().prices.price(completer.model, elsewhere=bool(completer.address))
         share = self.costs().batch_share if batched else 1.0
         return None if price is None else share * survey.tokens * price.input / 1e6
-
-    def due(self, now: datetime) -> bool:
-        """True if an hourly extraction is due (``lifecycle.extraction_trigger``)."""
-        if self.config().lifecycle.extraction_trigger != "hourly" or self.files.read_only:
-            return False
-        records = self.log().all()
-        times = (self._last, *(moment(record.at) for record in records))
-        last = max(filter(None, times), default=None)
-        return last is None or now.astimezone(UTC) - last >= _HOUR
-
-    def run_due(
-        self, on_result: Callable[[Result, int, int], None] = lambda _result, _done, _all: None
-    ) -> Report | None:
-        """Extracts newly ended sessions if due; ``None`` if not. ``on_result`` is as for ``Runner.run``."""
-        with self._guard:
-            now = self.clock()
-            if not self.due(now):
-                return None
-            self._last = now.astimezone(UTC)
-        return self.runner(patient=True).run(on_result=on_result)
 
     def session_ended(self, path: str) -> Report | None:
         """Writes the recap of a session that has just ended, and extracts it, as the settings say.

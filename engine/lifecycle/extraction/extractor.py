@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ConfigError
+from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.prompt import task
 from engine.knowledge.harvest.proposals import proposed, sequence_of
@@ -157,8 +158,6 @@ def _installed(name: str) -> Extractor:
     return made
 
 
-_LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "lehre", "merke"})
-"""Labels of lessons, which a harvest treats as facts."""
 _PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
 
 
@@ -175,7 +174,7 @@ def decisions(session: Session) -> Iterator[Item]:
 def lessons(session: Session) -> Iterator[Item]:
     """Lessons."""
     for label, item in session.marks:
-        if label in _LESSONS:
+        if label in OF_LESSONS:
             yield lesson(item)
 
 
@@ -204,7 +203,7 @@ def procedures(session: Session) -> Iterator[Item]:
 def facts(session: Session) -> Iterator[Item]:
     """Facts."""
     for label, item in session.marks:
-        if item.category == "facts" and label and label not in _LESSONS:
+        if item.category == "facts" and label and label not in OF_LESSONS:
             yield fact(item, session)
     for item in session.proposals:
         if item.category == "facts":

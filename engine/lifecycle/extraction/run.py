@@ -2,10 +2,6 @@
 
 A session is read once by each extractor, version, model and task, according to the record. So the next run
 resumes a stopped or killed one.
-
-Results are written so that a crash neither loses nor duplicates anything (design 6.2). Under the workspace's
-lock, in this order: journal, lines, review items, record, digest, commit; then the journal is removed. All
-steps are repeatable, so a leftover journal is processed from the start.
 """
 
 from __future__ import annotations
@@ -14,24 +10,23 @@ import contextlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, ExtractionRefused, ReadOnly, WriteFailed
-from engine.knowledge.apply import write_all
 from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
 from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.harvest.settle import find_source_line
+from engine.knowledge.harvest.settle import finder
 from engine.knowledge.item import Origin, item_id
-from engine.knowledge.journal import Journal, Work, decoded, encoded
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import ReviewQueue, pending_items
+from engine.knowledge.review import Locate, ReviewQueue, nowhere, pending_items
+from engine.knowledge.settler import Settler, Work
 from engine.lifecycle.extraction.extractor import Known, Session, known_in, read_session
 from engine.lifecycle.extraction.log import By, Done, ExtractionLog, ExtractionRecord, WrittenItem, done_in
 from engine.lifecycle.extraction.reading import Reading, by_of, questions_of, read, tokens_of, windows_of
@@ -41,10 +36,11 @@ from engine.transcripts.places import head_fields, read_head
 if TYPE_CHECKING:
     from engine.context.recaps import Recap
     from engine.knowledge.harvest.inquiry import Asker
-    from engine.knowledge.item import Plan
+    from engine.knowledge.item import HeldItem, Plan
+    from engine.knowledge.review import PendingItem, QueueResult
     from engine.lifecycle.extraction.extractor import Extractor
     from engine.lifecycle.recaps.recaps import Recaps
-    from engine.store.change import ChangeCommit
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 JOURNAL = "journal"
@@ -162,9 +158,9 @@ class Runner:
         return self.record or ExtractionLog(self.target, self.clock)
 
     @cached_property
-    def _settler(self) -> Settler:
+    def _settler(self) -> ExtractionSettler:
         review, digest = ReviewQueue(self.target, self.clock), Digest(self.target)
-        return Settler(self.target, self.log, review, digest, self.commit, self.on_problem)
+        return ExtractionSettler(self.target, lambda: review, self.commit, self.on_problem, self.log, digest)
 
     def survey(self, paths: Sequence[str] = (), *, sized: bool = True) -> Survey:
         """What a run over some sessions would do; by default over all that have ended.
@@ -344,13 +340,10 @@ class Runner:
             if not kept:
                 duplicate = "the same content was already read at another path"
                 return Result(candidate.path, "skipped", error=duplicate), lasting
-            settled = self._settler.settle(self._finding(session, kept, done))
-        outcome: Outcome = "failed" if errors else "extracted"
-        result = Result(
-            settled.path, outcome, settled.records, settled.held,
-            settled.commit, settled.uncommitted, "; ".join(errors),
-        )  # fmt: skip
-        return result, lasting
+            finding, held = self._finding(session, kept, done)
+            locate = finder(self.source, source.path)
+            result = self._settler.settle(source.sha256[:16], finding, held, locate)
+        return replace(result, outcome="failed", error="; ".join(errors)) if errors else result, lasting
 
     def _planned(self, session: Session, readings: Sequence[Reading], done: Done) -> Plan:
         """Items to write, known items, and items to review. Items of earlier readings are skipped: they were
@@ -362,15 +355,15 @@ class Runner:
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
         return plan(new, origin, self.target, held=lambda item: why_held(item, source.voices))
 
-    def _finding(self, session: Session, readings: Sequence[Reading], done: Done) -> Finding:
+    def _finding(
+        self, session: Session, readings: Sequence[Reading], done: Done
+    ) -> tuple[Finding, tuple[HeldItem, ...]]:
+        """What to write, and the items to hold."""
         source = session.source
         decided = self._planned(session, readings, done)
         origin = Origin(source.name, session.day, session=source.session)
         at = self.clock().astimezone(UTC).isoformat(timespec="microseconds")
         there = {item_id(each.item, origin.name) for each in decided.known} | done.ids
-        data = b""
-        with contextlib.suppress(FileNotFoundError, AutopoiesisError):
-            data = self.source.read(source.path) if decided.held else b""
         records = []
         for each in readings:
             ids = tuple(dict.fromkeys(item_id(item, origin.name) for item in each.items))
@@ -391,25 +384,15 @@ class Runner:
                     error=each.error,
                 )
             )
-        return Finding(
+        finding = Finding(
             path=source.path, sha256=source.sha256, session=source.session, day=session.day,
-            records=tuple(records),
-            edits=decided.edits,
-            waiting=pending_items(
-                decided.held,
-                at=at,
-                origin=origin,
-                source=source.path,
-                sha256=source.sha256,
-                locate=lambda item: find_source_line(item, data),
-            ),
+            records=tuple(records), edits=decided.edits,
         )  # fmt: skip
+        return finding, decided.held
 
 
 JOURNALS = "scratch/extraction"
 """Folder for the journals of extractions in progress."""
-
-Commit = Callable[[Sequence[str], str], "ChangeCommit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,52 +406,21 @@ class Finding(Work):
     records: tuple[ExtractionRecord, ...]
     """One for each extractor; ``items`` and ``held`` are filled in after writing."""
 
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The results as written."""
-
-    path: str
-    records: tuple[ExtractionRecord, ...]
-    held: int = 0  # items newly added to the review queue
-    commit: str = ""  # object name, if there is a commit
-    uncommitted: str = ""  # why there is no commit
+    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
+        """As ``Work.pending``."""
+        at = self.records[0].at if self.records else ""
+        origin = Origin(safe_name(self.path), self.day, session=self.session)
+        return pending_items(held, at=at, origin=origin, source=self.path, sha256=self.sha256, locate=locate)
 
 
 @dataclass(eq=False)
-class Settler:
-    """Writes findings to the files of a workspace."""
+class ExtractionSettler(Settler[Finding, Result]):
+    """Writes findings to the files of a workspace, each with its digest as one commit."""
 
-    files: Files
+    kind, folder, lost = Finding, JOURNALS, "its session will be read again"
+
     log: ExtractionLog
-    review: ReviewQueue
     digest: Digest
-    commit: Commit
-    on_problem: Callable[[str], None]
-
-    @cached_property
-    def _journal(self) -> Journal[Finding]:
-        lost = "its session will be read again"
-        return Journal(self.files, JOURNALS, encoded, partial(decoded, Finding), lost, self.on_problem)
-
-    def settle(self, finding: Finding) -> Settled:
-        """Writes a finding.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest.
-        """
-        journal = finding.sha256[:16]
-        with self.files.lock():
-            self._journal.keep(journal, finding)
-            return self._settle(journal, finding)
-
-    def recover(self) -> list[Settled]:
-        """Finishes interrupted writes.
-
-        Raises:
-            WriteFailed, ReadOnly: One cannot be finished now; its journal stays.
-        """
-        return self._journal.finish(self._settle)
 
     def commit_left(self) -> None:
         """Commits earlier changes in the files that extractions write, such as edits by the user, so that
@@ -487,39 +439,31 @@ class Settler:
         self.commit(self._existing(), commit_message("extract", what))
 
     def _existing(self, *paths: str) -> list[str]:
-        written = (*paths, *self.log.paths, *self.review.paths, *self.digest.paths)
-        return [path for path in dict.fromkeys(written) if (self.files.workspace.root / path).is_file()]
+        return self.existing(*paths, *self.log.paths, *self.digest.paths)
 
-    def _settle(self, journal: str, finding: Finding) -> Settled:
-        origin = Origin(safe_name(finding.path), finding.day, session=finding.session)
-        written, refused = write_all(self.files, finding.edits)
-        at = finding.records[0].at if finding.records else ""
-        waiting = (
-            *finding.waiting,
-            *pending_items(refused, at=at, origin=origin, source=finding.path, sha256=finding.sha256),
-        )
-        put = self.review.put(waiting)
-        held = {each.id for each in waiting}
+    def record(self, finding: Finding, queued: QueueResult) -> Result:
+        """Adds its records to the log, and commits it."""
+        held = {each.id for each in finding.waiting}
         records = tuple(
             replace(
                 record,
                 items=tuple(
-                    WrittenItem(edit.id, edit.path, edit.line) for edit in written if edit.id in record.ids
+                    WrittenItem(edit.id, edit.path, edit.line)
+                    for edit in finding.edits
+                    if edit.id in record.ids
                 ),
                 held=tuple(name for name in record.ids if name in held),
             )
             for record in finding.records
         )
         self.log.append(records)
-        if any(edit.category != "pages" for edit in written):
+        if any(edit.category != "pages" for edit in finding.edits):
             self.digest.follow(self.on_problem)
-        done = None
-        if written or waiting:
-            done = self.commit(self._existing(*(edit.path for edit in written)), _message(finding, records))
-        self._journal.drop(journal)
-        if done is None:  # the record is committed later, together with others
-            return Settled(finding.path, records)
-        return Settled(finding.path, records, put.new, done.revision, done.why)
+        result = Result(finding.path, "extracted", records, queued.new)
+        if not (finding.edits or finding.waiting):
+            return result  # the record is committed later, together with others
+        done = self.commit(self._existing(*(edit.path for edit in finding.edits)), _message(finding, records))
+        return replace(result, commit=done.revision, uncommitted=done.why)
 
 
 def counted(records: Sequence[ExtractionRecord]) -> str:

@@ -167,7 +167,7 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
         for sentence, _ in _sentences(own):
             is_choice = _CHOOSES.search(sentence) and not _DEPENDS.search(sentence)
             if is_choice and not sentence.endswith(_ASKING) and is_prose(sentence):
-                yield shortened(proposals.BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
+                yield shortened(_BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
 
 
 # What changed.
@@ -452,7 +452,7 @@ def _split(line: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    plain_text = proposals.LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
+    plain_text = _LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
     return plain_text[:1].upper() + plain_text[1:]
 
 
@@ -469,6 +469,17 @@ def _opening(text: str, limit: int) -> str:
 _SPAN = expression(r"`[^`\n]+`")
 _ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
 """Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
+_BEGINNING = expression(
+    r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
+    r"|please|pls|btw"
+    r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
+    re.IGNORECASE,
+)
+"""Filler words at the start of a sentence."""
+_LABEL = expression(
+    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
+)
+"""A label before what was done."""
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _ASKING = ("?", ":", "？", "：")
@@ -531,8 +542,16 @@ _CHOOSES = expression(
 )
 _DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
 """What makes a sentence no choice yet."""
+_VERBS = (
+    "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
+    "|converted|simplified|modified|migrated"
+)
 _DID = expression(
-    rf"{proposals.DONE.pattern}|(?:wrote|built|made|set up|put)\b"
+    rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
+    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
+    r"|prevents|lets"
+    r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
+    r"|(?:wrote|built|made|set up|put)\b"
     r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
     r"|interest|unus|hundr)ed\b)[a-z]{2,}ed\b",
     re.IGNORECASE,
