@@ -41,11 +41,13 @@ _MATCH_LENGTH = 40
 _SHOWN_SIGNALS = 2
 _TELLING = 0.05
 _BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
+_VERDICTS: dict[str, Verdict] = {"activate": "active", "manual": "manual", "off": "off"}
+_ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "offered"}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """What a row's explanation depends on besides its numbers."""
+    """What becomes of the topics of a message depends on this, besides their numbers."""
 
     direction: Direction
     watchers: WatcherSettings
@@ -58,40 +60,50 @@ class PolicyContext:
         return self.direction == "input" and self.watchers.nominate == "either"
 
     @property
+    def calibrated(self) -> bool:
+        """Whether the score is the probability that the topic applies, hits included."""
+        return self.watchers.preset == "calibrated"
+
+    @property
     def uncertain(self) -> str:
         """What would happen to a topic between its thresholds."""
         return "it might be offered to the agent" if self.offers else "the gate would be asked"
 
+    def decide(self, topic: Topic, hits: Sequence[TriggerHit], score: float) -> Step:
+        """What the policy says."""
+        return decide(topic, hits, score, self.watchers, is_input=self.direction == "input")
+
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A topic, what the tiers found, and the verdict; attributes are as in ``TopicTrace``."""
+class Candidate:
+    """A topic and what the tiers found for a message; attributes are as in ``TopicTrace``."""
 
     topic: Topic
-    hits: Sequence[TriggerHit]
+    hits: tuple[TriggerHit, ...]
     score: float
     step: Step
-    gate: GateOutcome | None
-    verdict: Verdict
     context: PolicyContext
-    contributions: Sequence[Contribution] = ()
-    ignored: Sequence[TriggerHit] = ()
+    ignored: tuple[TriggerHit, ...] = ()
+    gate: GateOutcome | None = None
+    contributions: tuple[Contribution, ...] = ()
 
     @property
-    def calibrated(self) -> bool:
-        """Whether the score is the probability that the topic applies, hits included."""
-        return self.context.watchers.preset == "calibrated"
+    def verdict(self) -> Verdict:
+        if self.gate is None:
+            return _VERDICTS.get(self.step.kind, "dropped")
+        if self.gate.answer == "failed":
+            return "active" if self.context.on_failure == "activate" else "failed"
+        return _ANSWERED[self.gate.answer]
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether tier 2 alone would make it a candidate."""
+        return self.score > 0 and self.score >= self.step.threshold
 
     @property
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
-
-    def decide(
-        self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
-    ) -> Step:
-        """What the policy says about a variant of this case."""
-        return decide(topic, hits, score, settings, is_input=self.context.direction == "input")
 
     def threshold_source(self, mark: float, from_table: str = "") -> str:
         """Where a threshold comes from if not from the policy table; else ``from_table``."""
@@ -117,7 +129,7 @@ class Case:
         return f", from {', '.join(telling[:_SHOWN_SIGNALS])}" if telling else ""
 
 
-def why(case: Case) -> str:
+def why(case: Candidate) -> str:
     """Why the verdict is what it is."""
     if case.topic.forced is not None:
         return "switched on by hand" if case.topic.forced else "switched off by hand"
@@ -128,7 +140,7 @@ def why(case: Case) -> str:
     return _why_active(case) if case.verdict == "active" else _why_dropped(case)
 
 
-def _why_asked(case: Case, gate: GateOutcome) -> str:
+def _why_asked(case: Candidate, gate: GateOutcome) -> str:
     evidence = _evidence(case)
     if gate.answer == "offered":
         return f"offered to the agent, which opens it if it applies: {evidence}"
@@ -146,7 +158,7 @@ def _why_asked(case: Case, gate: GateOutcome) -> str:
     return f"{start}{outcome}, {conjunction} gate.on_failure is {case.context.on_failure}: {evidence}"
 
 
-def _why_active(case: Case) -> str:
+def _why_active(case: Candidate) -> str:
     step, priority = case.step, case.topic.priority
     start = "active without the gate: "
     if step.rule == "event":
@@ -162,7 +174,7 @@ def _why_active(case: Case) -> str:
     return f"{start}{'the topic' if step.rule == 'own' else f'{priority} priority'} needs no score"
 
 
-def _why_dropped(case: Case) -> str:
+def _why_dropped(case: Candidate) -> str:
     context, priority = case.context, case.topic.priority
     if case.step.rule == NEGATED:
         return f"{negations(case.ignored)}, so it does not count"
@@ -179,13 +191,13 @@ def _why_dropped(case: Case) -> str:
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
     if not case.step.marks:
         return f"{start} watchers.policy.{priority} sets no threshold"
-    from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
+    from_table = f" for {priority} priority" if case.hits or case.context.calibrated else ""
     lowest = min(case.step.marks)
     source = case.threshold_source(lowest, from_table)
     return f"{start} {below(case.score, lowest)}{source}{case.from_signals}"
 
 
-def _evidence(case: Case) -> str:
+def _evidence(case: Candidate) -> str:
     """The match and the score of a candidate, compared with its thresholds."""
     score, marks = case.score, case.step.marks
     if case.verdict == "manual":
@@ -207,11 +219,11 @@ def _evidence(case: Case) -> str:
     return f"{start}{place}{case.from_signals}"
 
 
-def flip(case: Case) -> str:
+def flip(case: Candidate) -> str:
     """What would have changed the verdict; empty if only another message would."""
     if case.topic.forced is not None:
         freed = replace(case.topic, forced=None)
-        step = case.decide(freed, case.hits, case.score, case.context.watchers)
+        step = case.context.decide(freed, case.hits, case.score)
         return f"without the switch {_outcome(case, step, case.score)}"
     if case.gate is not None:
         return _flip_asked(case, case.gate)
@@ -220,17 +232,17 @@ def flip(case: Case) -> str:
     return _flip_active(case) if case.verdict == "active" else _flip_dropped(case)
 
 
-def _flip_active(case: Case) -> str:
+def _flip_active(case: Candidate) -> str:
     step = case.step
     if step.rule in ("event", "auto") or not step.activate_at:
         return _without_match(case) if case.hits else ""
     asked = step.gate_at is not None and step.gate_at < step.activate_at
     result = case.context.uncertain if asked else "it would be dropped"
     threshold = f"below {format_threshold(step.activate_at)} {result}"
-    return _joined(threshold, _without_match(case) if case.calibrated else "")
+    return _joined(threshold, _without_match(case) if case.context.calibrated else "")
 
 
-def _flip_asked(case: Case, gate: GateOutcome) -> str:
+def _flip_asked(case: Candidate, gate: GateOutcome) -> str:
     if gate.answer == "failed":
         other, outcome = ("skip", "dropped") if case.verdict == "active" else ("activate", "active")
         return f"an answer would decide; with gate.on_failure: {other} it would be {outcome}"
@@ -238,11 +250,11 @@ def _flip_asked(case: Case, gate: GateOutcome) -> str:
         return _upper(case) or "only a yes from a gate that answers would activate it"
     if gate.answer == "yes":
         no = "a no from the gate would have kept it out"
-        return _joined(no, _without_match(case) if case.calibrated else "")
+        return _joined(no, _without_match(case) if case.context.calibrated else "")
     return _upper(case, " without the gate") or "a yes from the gate would have activated it"
 
 
-def _upper(case: Case, how: str = "") -> str:
+def _upper(case: Candidate, how: str = "") -> str:
     """The score from which it would be active; empty if there is none above its own."""
     mark, score = case.step.activate_at, case.score
     if mark is None or score >= mark:
@@ -250,7 +262,7 @@ def _upper(case: Case, how: str = "") -> str:
     return f"would activate{how} at ≥ {format_threshold(mark)}; now {format_score(score, mark)}"
 
 
-def _flip_dropped(case: Case) -> str:
+def _flip_dropped(case: Candidate) -> str:
     step, score, context = case.step, case.score, case.context
     if step.rule == NEAR_CHANCE:
         return _with_match(case) or "a higher score would count"
@@ -275,7 +287,7 @@ def _flip_dropped(case: Case) -> str:
     return _joined(f"would {would}; now {now}", _with_match(case))
 
 
-def _without_match(case: Case) -> str:
+def _without_match(case: Candidate) -> str:
     """What would have happened if no trigger had fired; empty if none did, or if it is unknown."""
     context, score = case.context, case.score
     if not case.hits:
@@ -283,19 +295,19 @@ def _without_match(case: Case) -> str:
     start = f"without the {'event' if case.step.rule == 'event' else 'match'} "
     if not context.similarity_nominates:
         return f"{start}it would be dropped"
-    if not case.calibrated:
-        return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
+    if not case.context.calibrated:
+        return start + _outcome(case, context.decide(case.topic, (), score), score)
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
     if not weights or not 0 < score < 1:
         return ""
     left = probability_of(math.log(score / (1 - score)) - sum(weights))
-    step = case.decide(case.topic, (), left, context.watchers)
+    step = context.decide(case.topic, (), left)
     active = "still active" if case.gate is None else "active without the gate"
     outcome = {"activate": active, "ask": context.uncertain}.get(step.kind, "dropped")
     return f"{start}it would score about {format_score(left, *step.marks)}: {outcome}"
 
 
-def _outcome(case: Case, step: Step, score: float) -> str:
+def _outcome(case: Candidate, step: Step, score: float) -> str:
     if step.kind == "activate":
         return "it would be active" + (f": {reaches(score, step.activate_at)}" if step.activate_at else "")
     if step.kind == "ask":
@@ -303,7 +315,7 @@ def _outcome(case: Case, step: Step, score: float) -> str:
     return "it would wait for a person" if step.kind == "manual" else "it would be dropped"
 
 
-def _with_match(case: Case) -> str:
+def _with_match(case: Candidate) -> str:
     """``a match would activate it`` if that is possible and true; else empty."""
     topic, context = case.topic, case.context
     if case.hits or topic.activation == "manual":

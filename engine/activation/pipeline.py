@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.candidates import (
     OFFERING,
-    Candidate,
     above_chance,
     candidates_of,
     corrections_of,
@@ -24,7 +23,7 @@ from engine.activation.candidates import (
     rows_of,
     worth_explaining,
 )
-from engine.activation.explain import PolicyContext, summary
+from engine.activation.explain import Candidate, PolicyContext, summary
 from engine.activation.gate import Gate, GateQuestion, profile_of
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer
@@ -99,7 +98,9 @@ class WatcherPipeline:
         message = message if isinstance(message, Message) else Message(message, direction)
         is_input = message.direction == "input"
         is_empty = not message.text.strip() and message.event is None and not (message.paths or message.calls)
-        deciding = self._scorer.deciding
+        deciding, provider = self._scorer.deciding, self.gate.provider.name
+        offers = provider == OFFERING
+        context = PolicyContext(message.direction, self._watchers, self._gate_settings.on_failure, offers)
         with self._guard:
             topics = self._refresh()
             started = time.perf_counter()
@@ -108,21 +109,13 @@ class WatcherPipeline:
             started = time.perf_counter()
             text = "" if is_empty else message.text
             hits = counted_hits(hits_of)
-            candidates = candidates_of(
-                topics,
-                hits,
-                self._scorer.score(text, hits),
-                self._watchers,
-                is_input=is_input,
-                hits_of=hits_of,
-            )
+            candidates = candidates_of(topics, hits, self._scorer.score(text, hits), context, hits_of)
             named = worth_explaining(candidates) if explained else []
             explanations = self._scorer.explain(text, hits, named)
             tier2_ms = _ms_since(started)
-            offers = self.gate.provider.name == OFFERING
             if offers:
                 candidates = above_chance(candidates, deciding)
-            if self.gate.provider.name != "local":
+            if provider != "local":
                 candidates = likeliest(candidates, offers=offers, deciding=deciding)
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
@@ -130,13 +123,7 @@ class WatcherPipeline:
         outcomes = self.gate.ask(questions, live=ask)
         answers = {c.topic.name: outcome for c, outcome in zip(uncertain, outcomes, strict=True)}
         gate_ms = _ms_since(started) if answers else 0.0
-        context = PolicyContext(
-            message.direction,
-            self._watchers,
-            self._gate_settings.on_failure,
-            offers=offers,
-        )
-        rows = rows_of(candidates, answers, explanations, context)
+        rows = rows_of(candidates, answers, explanations)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(
