@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from engine.activation.candidates import (
     OFFERING,
@@ -24,7 +24,7 @@ from engine.activation.candidates import (
     worth_explaining,
 )
 from engine.activation.explain import Candidate, PolicyContext, summary
-from engine.activation.gate import Gate, GateQuestion, profile_of
+from engine.activation.gate import Gate, GateQuestion, profile_of, ruled
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer
 from engine.activation.trace import Direction, Message, Trace
@@ -39,13 +39,6 @@ if TYPE_CHECKING:
 _LEAST_THRESHOLD = 0.01
 
 
-class TopicSource(Protocol):
-    """Where the topics come from, such as a ``TopicLibrary``."""
-
-    @property
-    def topics(self) -> Sequence[Topic]: ...
-
-
 class WatcherPipeline:
     """Decides which topics apply to a message.
 
@@ -53,12 +46,13 @@ class WatcherPipeline:
     both may be constructed without topics. Thread-safe.
 
     Args:
+        topics: Returns the current topics.
         decisions: Where decisions are logged, if anywhere.
     """
 
     def __init__(
         self,
-        source: TopicSource,
+        topics: Callable[[], Sequence[Topic]],
         matcher: PatternMatcher,
         scorer: Scorer,
         gate: Gate,
@@ -67,7 +61,7 @@ class WatcherPipeline:
         decisions: DecisionLog | None = None,
     ) -> None:
         self.gate = gate
-        self._source = source
+        self._current = topics
         self._matcher = matcher
         self._scorer = scorer
         self._watchers = watchers
@@ -171,8 +165,6 @@ class WatcherPipeline:
         for each in asked:
             topic, profile, probability = each.topic, profile_of(each.topic), each.score
             if self._scorer.deciding != CALIBRATED:
-                from engine.activation.gates import ruled  # noqa: PLC0415 — for a question only
-
                 similarity = each.score / max(each.step.threshold, _LEAST_THRESHOLD)
                 probability = ruled(topic, each.hits, similarity, message.text, profile, message.direction)
             questions.append(
@@ -188,7 +180,7 @@ class WatcherPipeline:
         After a change, messages wait until tier 2 is fitted: scoring one without a topic that exists would
         give a trace that no state of the files explains.
         """
-        topics = tuple(self._source.topics)
+        topics = tuple(self._current())
         if topics != self._topics:
             self._matcher.update(topics)
             self._scorer.update(topics)

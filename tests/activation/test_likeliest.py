@@ -8,8 +8,7 @@ import pytest
 
 from engine.activation.candidates import LIKELIEST
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import GateProvider
-from engine.activation.gates import AgentGate, LocalGate
+from engine.activation.gate import AgentGate, GateProvider, LocalGate
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Hits, Scorer
 from engine.activation.trace import Trace
