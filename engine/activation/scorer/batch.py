@@ -22,14 +22,12 @@ from engine.activation.signals import probability_of
 from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from engine.activation.scorer.store import FitStore
-    from engine.activation.scorer.texts import Embedding, TopicTexts
+    from engine.activation.scorer.texts import TopicTexts
+    from engine.activation.scorer.words import Floats
     from engine.activation.similarity import Hits
+    from engine.meaning.vectors import TokenVectors
     from engine.topics.model import Topic
-
-    Floats = NDArray[numpy.float32]
 
 FOLDS = 4
 """Number of fits that score the labelled messages, each without the labels of its own."""
@@ -52,7 +50,7 @@ class CalibratedBatch(Batch):
         self,
         known: Callable[[], Known | None],
         fit: Callable[[Mapping[str, Topic], Sequence[TopicTexts]], Fitted],
-        vectors: Embedding,
+        vectors: TokenVectors,
         store: FitStore | None,
     ) -> None:
         self._known = known

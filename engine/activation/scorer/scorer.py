@@ -17,10 +17,10 @@ from engine.activation.scorer.fitted import (
     fired_by,
     logits_of,
     parts_of_message,
+    telling_words,
 )
-from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
-from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
+from engine.activation.scorer.texts import TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
 from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL, probability_of
 from engine.activation.similarity import Explanation, Hits
@@ -29,13 +29,9 @@ from engine.meaning.vectors import TokenVectors
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from engine.activation.labelled import Labelled
     from engine.activation.scorer.batch import CalibratedBatch
     from engine.topics.model import Topic
-
-    Floats = NDArray[numpy.float32]
 
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
@@ -77,13 +73,13 @@ class CalibratedScorer:
     def __init__(
         self,
         *,
-        vectors: Embedding | None = None,
+        vectors: TokenVectors | None = None,
         store: FitStore | None = None,
-        labelled: Callable[[], Mapping[str, Labelled]] | None = None,
-        matching: Callable[[Sequence[Topic]], Fired] | None = None,
+        labelled: Callable[[], Mapping[str, Labelled]] = dict,
+        matching: Callable[[Sequence[Topic]], Fired] = lambda _topics: lambda _text: {},
         patient: bool = True,
     ) -> None:
-        self._vectors: Embedding = vectors or TokenVectors()
+        self._vectors = vectors or TokenVectors()
         self._store = store
         self._labelled = labelled
         self._matching = matching
@@ -165,7 +161,7 @@ class CalibratedScorer:
 
     def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
         """The current texts of the topics, including labels."""
-        labelled = self._labelled() if self._labelled is not None else {}
+        labelled = self._labelled()
         return tuple(texts_of(topic, labelled.get(name)) for name, topic in topics.items())
 
     def _replaced(
@@ -212,8 +208,7 @@ class CalibratedScorer:
             return NO_FIT
         from engine.activation.scorer.fit import fit  # noqa: PLC0415 — imports scikit-learn
 
-        fired = None if self._matching is None else self._matching(tuple(topics.values()))
-        return fit(texts, self._vectors, fired)
+        return fit(texts, self._vectors, self._matching(tuple(topics.values())))
 
     def _stored(self, key: str) -> Fitted | None:
         return None if self._store is None else self._store.load(key, self._vectors.dimensions)
