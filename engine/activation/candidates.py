@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.activation.explain import Candidate, PolicyContext, flip, why
+from engine.activation.explain import Candidate, PolicyContext, explained
 from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, far_step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits
@@ -132,13 +132,13 @@ def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:
 def rows_of(
     candidates: Sequence[Candidate],
     outcome_of: Mapping[str, GateOutcome],
-    explained: Mapping[str, Explanation],
+    explanations: Mapping[str, Explanation],
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
     rows = []
     for each in shown(candidates):
         name = each.topic.name
-        found = explained.get(name, _UNEXPLAINED)
+        found = explanations.get(name, _UNEXPLAINED)
         outcome = replace(each, gate=outcome_of.get(name), contributions=found.contributions)
         rows.append(row_of(outcome, found.words))
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
@@ -167,6 +167,7 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 def row_of(found: Candidate, words: tuple[Span, ...] = ()) -> TopicTrace:
     """The row of a topic with the words that tier 2 counted in its favour."""
     topic, step = found.topic, found.step
+    why, flip = explained(found)
     return TopicTrace(
         topic=topic.name,
         priority=topic.priority,
@@ -179,8 +180,8 @@ def row_of(found: Candidate, words: tuple[Span, ...] = ()) -> TopicTrace:
         rule=step.rule,
         gate=found.gate,
         verdict=found.verdict,
-        why=why(found),
-        flip=flip(found),
+        why=why,
+        flip=flip,
         contributions=found.contributions,
         words=words,
         ignored=found.ignored,

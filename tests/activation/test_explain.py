@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.explain import Candidate, PolicyContext, flip, matches, summary, why
+from engine.activation.explain import Candidate, PolicyContext, explained, matches, summary
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
 from engine.activation.trace import (
@@ -109,9 +109,10 @@ def test_thresholds_and_weights_are_formatted_as_configured_and_with_their_sign(
         assert format_weight(weight, digits) == text
 
 
-def explained(case: Candidate, reason: str, change: str | None) -> None:
-    assert why(case) == reason
-    assert change is None or flip(case) == change
+def check_texts(case: Candidate, reason: str, change: str | None) -> None:
+    why, flip = explained(case)
+    assert why == reason
+    assert change is None or flip == change
 
 
 ACTIVE = "active without the gate: "
@@ -257,7 +258,7 @@ BOTH = "would reach the gate at ≥ .25 and activate at ≥ .60; now"
     ],
 )
 def test_a_row_is_explained(case: Candidate, reason: str, change: str | None) -> None:
-    explained(case, reason, change)
+    check_texts(case, reason, change)
 
 
 @each_case(
@@ -361,7 +362,7 @@ def test_a_row_is_explained(case: Candidate, reason: str, change: str | None) ->
     ],
 )
 def test_a_row_with_a_probability_is_explained(case: Candidate, reason: str, change: str | None) -> None:
-    explained(case, reason, change)
+    check_texts(case, reason, change)
 
 
 THRESHOLD = st.none() | st.floats(0, 1).map(lambda value: round(value, 2))
@@ -395,8 +396,9 @@ def test_every_number_in_a_flip_is_correct(
         return
     contributions = () if weight is None else (Contribution("trigger", weight),)
     case = Candidate(known, hits, score, step, PolicyContext("input", watchers), (), None, contributions)
-    assert why(case)
-    check(flip(case), known, hits, score, watchers)
+    why, flip = explained(case)
+    assert why
+    check(flip, known, hits, score, watchers)
 
 
 KINDS = {"activate": "activate", "reach the gate": "ask", "wait for a person": "manual"}
