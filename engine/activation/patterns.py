@@ -217,7 +217,7 @@ class PatternMatcher:
         if trigger.type == "url":
             return [(link.start, link.end) for link in scan.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
-            return [span for language, *span in view.code if matches_language(language, trigger.words)]
+            return [(start, end) for name, start, end in view.code if matches_language(name, trigger.words)]
         if trigger.type == "sentiment":
             return sentiment_spans(rule.phrases, scan, view.agitation)
         return phrase_spans(rule.phrases, scan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +56,26 @@ class Fitted:
     base: Floats  # float32 ``[T + 1]``
     taught: Floats  # float32 ``[T]``: messages each topic was taught with, a noise label for ``AGAINST``
 
-    @classmethod
-    def array_names(cls) -> tuple[str, ...]:
-        """The fields that are arrays."""
-        return tuple(item.name for item in fields(cls) if item.name != "names")
+
+def layout(topics: int, terms: int, weights: int, dimensions: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The type of the elements and the shape of each array of a fit."""
+    return {
+        "codes": ("uint32", (terms,)),
+        "idf": ("float32", (terms,)),
+        "offsets": ("int32", (terms + 1,)),
+        "classes": ("int32", (weights,)),
+        "weights": ("float32", (weights,)),
+        "vectors": ("float32", (dimensions, topics + 1)),
+        "base": ("float32", (topics + 1,)),
+        "taught": ("float32", (topics,)),
+    }
+
+
+_EMPTY = layout(0, 0, 0, 0)
+ARRAYS = tuple(_EMPTY)
+"""The names of the arrays, in order."""
+NO_FIT = Fitted((), **{name: numpy.zeros(shape, kind) for name, (kind, shape) in _EMPTY.items()})
+"""The fit of no topic."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.activation.scorer.fitted import (
+    NO_FIT,
     Fitted,
     Known,
     Parts,
@@ -223,20 +224,6 @@ class CalibratedScorer:
         found = dict(zip(known.topics, logits.tolist(), strict=True))
         self._last = last = _Last(text, dict(hits), known, parts, added, found)
         return last
-
-
-NO_FIT = Fitted(
-    names=(),
-    codes=numpy.zeros(0, dtype=numpy.uint32),
-    idf=numpy.zeros(0, dtype=numpy.float32),
-    offsets=numpy.zeros(1, dtype=numpy.int32),
-    classes=numpy.zeros(0, dtype=numpy.int32),
-    weights=numpy.zeros(0, dtype=numpy.float32),
-    vectors=numpy.zeros((0, 1), dtype=numpy.float32),
-    base=numpy.zeros(1, dtype=numpy.float32),
-    taught=numpy.zeros(0, dtype=numpy.float32),
-)
-"""The fit of no topic."""
 
 
 def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:

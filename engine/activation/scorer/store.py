@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.fitted import ARRAYS, Fitted, layout
 from engine.activation.scorer.texts import TopicTexts, nothing
 from engine.errors import AutopoiesisError
 from engine.store import checked
@@ -63,7 +63,7 @@ class FitStore:
             head = json.loads(stream.readline())
             if head["form"] != _FORM:
                 return None
-            arrays = {each: numpy.load(stream) for each in Fitted.array_names()}
+            arrays = {each: numpy.load(stream) for each in ARRAYS}
             fitted = Fitted(names=tuple(map(str, head["names"])), **arrays)
         except (ValueError, KeyError, TypeError, EOFError, RecursionError):
             return None
@@ -90,7 +90,7 @@ class FitStore:
         """Stores a fit; errors are ignored."""
         head = json.dumps({"fit": name, "form": _FORM, "names": fitted.names}, separators=(",", ":"))
         stream = io.BytesIO()
-        for each in Fitted.array_names():
+        for each in ARRAYS:
             numpy.save(stream, getattr(fitted, each))
         checked.save(self._files, FIT_PATH, f"{head}\n".encode(), stream.getvalue())
 
@@ -109,20 +109,11 @@ class FitStore:
 
 def _is_sound(fitted: Fitted, dimensions: int) -> bool:
     """Whether the arrays belong together: a file that somebody made fails no message."""
-    classes, terms, weights = len(fitted.names) + 1, fitted.codes.size, fitted.weights.size
-    expected: dict[str, tuple[str, tuple[int, ...]]] = {
-        "codes": ("uint32", (terms,)),
-        "idf": ("float32", (terms,)),
-        "offsets": ("int32", (terms + 1,)),
-        "classes": ("int32", (weights,)),
-        "weights": ("float32", (weights,)),
-        "vectors": ("float32", (dimensions, classes)),
-        "base": ("float32", (classes,)),
-        "taught": ("float32", (classes - 1,)),
-    }
+    topics, weights = len(fitted.names), fitted.weights.size
+    expected = layout(topics, fitted.codes.size, weights, dimensions)
     arrays = ((getattr(fitted, name), kind) for name, kind in expected.items())
     if any((array.dtype, array.shape) != kind for array, kind in arrays):
         return False
     ends, of = fitted.offsets, fitted.classes
     is_ordered = ends[0] == 0 and ends[-1] == weights and bool(numpy.all(numpy.diff(ends) >= 0))
-    return is_ordered and bool(numpy.all((of >= 0) & (of < classes)) and numpy.isfinite(fitted.base).all())
+    return is_ordered and bool(numpy.all((of >= 0) & (of <= topics)) and numpy.isfinite(fitted.base).all())
