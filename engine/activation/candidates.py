@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from engine.activation.explain import Candidate, PolicyContext, explained
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, far_step
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
@@ -65,16 +66,18 @@ def candidates_of(
         hits_of: All hits, among them the negated ones.
     """
     found = []
-    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
-    far: dict[object, tuple[float, Step]] = {}
+    # Of thousands of topics nearly all are far from a message; those of one kind share that step, which holds
+    # up to its lowest mark.
+    far: dict[object, tuple[Step, float]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
         score = scores.get(topic.name, 0.0)
         own = topic.activation, topic.activation_threshold, topic.similarity_threshold
         kind = topic.priority, topic.forced, own
         if kind not in far:
-            far[kind] = far_step(topic, context.watchers, is_input=context.direction == "input")
-        mark, step = far[kind]
+            step = context.decide(topic, (), 0.0)
+            far[kind] = step, min(step.marks, default=math.inf)
+        step, mark = far[kind]
         if hits or score >= mark:
             step = context.decide(topic, hits, score)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)

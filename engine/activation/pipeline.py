@@ -90,7 +90,6 @@ class WatcherPipeline:
             explained: If false, no row says which words and signals led to its score, which is half the work.
         """
         message = message if isinstance(message, Message) else Message(message, direction)
-        is_input = message.direction == "input"
         is_empty = not message.text.strip() and message.event is None and not (message.paths or message.calls)
         deciding, provider = self._scorer.deciding, self.gate.provider.name
         offers = provider == OFFERING
@@ -124,7 +123,7 @@ class WatcherPipeline:
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=() if is_input else corrections_of(topics, rows),
+            corrections=corrections_of(topics, rows) if message.direction == "output" else (),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
