@@ -48,7 +48,7 @@ class CalibratedBatch(Batch):
 
     def __init__(
         self,
-        known: Callable[[], Known | None],
+        known: Callable[[], Known],
         fit: Callable[[Mapping[str, Topic], Sequence[TopicTexts]], Fitted],
         vectors: TokenVectors,
         store: FitStore | None,
@@ -68,8 +68,6 @@ class CalibratedBatch(Batch):
         """
         known = self._known()
         found = numpy.zeros((len(messages), len(topics)), dtype=numpy.float32)
-        if known is None:
-            return found, True
         labels = labels_in(known.texts)
         kept = self._held_out if known.fitted.names == self._names else {}
         totals = self._totals(known.fitted, messages)
@@ -82,7 +80,8 @@ class CalibratedBatch(Batch):
     def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
         """Fits the topics ``FOLDS`` times for ``score``, which takes seconds, unless it was done before."""
         known = self._known()
-        if known is None or self._key == (key := self._key_of(known)):
+        key = self._key_of(known)
+        if key == self._key:
             return
         hits = dict(messages)
         labels = sorted(labels_in(known.texts), key=hash_of)

@@ -85,7 +85,7 @@ class CalibratedScorer:
         self._labelled = labelled
         self._matching = matching
         self._patient = patient
-        self._known: Known | None = None
+        self._known = Known({}, (), NO_FIT, {})
         self._last: _Last | None = None
         self._updating = threading.Lock()
         self._relearning = threading.Lock()
@@ -112,23 +112,17 @@ class CalibratedScorer:
         """
         with self._relearning:
             before = known = self._known
-            while known is not None:
-                texts = self._texts(known.topics)
-                if texts == known.texts:
-                    break
+            while (texts := self._texts(known.topics)) != known.texts:
                 with self._fitting() as is_alone:
                     is_left = not (is_alone or self._patient)
                     if is_left or self._replaced(known, known.topics, texts):
                         break
                 known = self._known
-            after = self._known
-        return before is not None and after is not None and after.texts != before.texts
+            return self._known.texts != before.texts
 
     def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The probability of every topic."""
         known = self._known
-        if known is None:
-            return {}
         logits = self._find(text, hits, known).logits
         return {name: probability_of(logits[name]) for name in known.topics}
 
@@ -140,8 +134,6 @@ class CalibratedScorer:
         """
         found = self._last
         if found is None or found.text != text or found.hits != hits:
-            if self._known is None:
-                return {}
             found = self._find(text, hits, self._known)
         known = found.known
         wanted = [name for name in dict.fromkeys(names) if name in found.logits]
@@ -167,7 +159,7 @@ class CalibratedScorer:
 
     def _replaced(
         self,
-        known: Known | None,
+        known: Known,
         topics: Mapping[str, Topic],
         texts: tuple[TopicTexts, ...],
         *,
@@ -176,17 +168,18 @@ class CalibratedScorer:
         """Replaces the known state by topics and a fit of their texts, unless it is no longer ``known``;
         returns whether it did. No message waits for the fit.
         """
-        key, fitted, is_new = "", None if known is None else known.fitted, False
-        if known is None or known.texts != texts:
+        key, fitted, is_new = "", known.fitted, False
+        if known.texts != texts:
             key = fingerprint(texts, self._vectors.version)
-            fitted = self._stored(key)
-            if fitted is None and patient:
+            stored = self._stored(key)
+            if stored is not None:
+                fitted = stored
+            elif patient:
                 fitted, is_new = self._fit(topics, texts), True
-            elif fitted is None:
+            else:
                 texts = ()  # not these texts: ``relearn`` fits them
-                fitted = known.fitted if known is not None else self._stored("")
-        if fitted is None:
-            fitted = NO_FIT
+                if not fitted.names:
+                    fitted = self._stored("") or NO_FIT
         with self._replacing:
             if self._known is not known:
                 return False
