@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from engine.activation.explain import Case, PolicyContext, flip, why
-from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step, decide, far_step
+from engine.activation.explain import Candidate, PolicyContext, explained
+from engine.activation.policy import NEAR_CHANCE, NEGATED, NOT_ASKED, NOT_OFFERED, Step
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Explanation, Hits
 from engine.activation.trace import (
@@ -18,15 +19,13 @@ from engine.activation.trace import (
     Direction,
     Funnel,
     GateOutcome,
+    Span,
     TopicTrace,
     Trace,
     TriggerHit,
-    Verdict,
 )
-from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from engine.settings.model import WatcherSettings
     from engine.topics.model import Topic
 
 OFFERING = "agent"
@@ -46,24 +45,6 @@ NEAREST_ROWS = 50
 """Rows kept beyond that for their score alone."""
 
 _UNEXPLAINED = Explanation()
-_VERDICTS: dict[str, Verdict] = {"activate": "active", "manual": "manual", "off": "off"}
-_ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "offered"}
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A topic and what tiers 1 and 2 found for a message."""
-
-    topic: Topic
-    hits: tuple[TriggerHit, ...]  # tier-1 hits that count in the message's direction
-    score: float
-    step: Step
-    ignored: tuple[TriggerHit, ...] = ()  # negated hits
-
-    @property
-    def is_similar(self) -> bool:
-        """Whether tier 2 alone would make it a candidate."""
-        return self.score > 0 and self.score >= self.step.threshold
 
 
 def counted_hits(hits_of: Hits) -> dict[str, tuple[TriggerHit, ...]]:
@@ -76,9 +57,7 @@ def candidates_of(
     topics: Sequence[Topic],
     counted: Mapping[str, tuple[TriggerHit, ...]],
     scores: Mapping[str, float],
-    settings: WatcherSettings,
-    *,
-    is_input: bool,
+    context: PolicyContext,
     hits_of: Hits,
 ) -> tuple[Candidate, ...]:
     """Every topic with its next step, in order.
@@ -87,22 +66,24 @@ def candidates_of(
         hits_of: All hits, among them the negated ones.
     """
     found = []
-    # Of thousands of topics nearly all are far from a message; those of one kind share that step.
-    far: dict[object, tuple[float, Step]] = {}
+    # Of thousands of topics nearly all are far from a message; those of one kind share that step, which holds
+    # up to its lowest mark.
+    far: dict[object, tuple[Step, float]] = {}
     for topic in topics:
         hits = counted.get(topic.name, ())
         score = scores.get(topic.name, 0.0)
         own = topic.activation, topic.activation_threshold, topic.similarity_threshold
         kind = topic.priority, topic.forced, own
         if kind not in far:
-            far[kind] = far_step(topic, settings, is_input=is_input)
-        mark, step = far[kind]
+            step = context.decide(topic, (), 0.0)
+            far[kind] = step, min(step.marks, default=math.inf)
+        step, mark = far[kind]
         if hits or score >= mark:
-            step = decide(topic, hits, score, settings, is_input=is_input)
+            step = context.decide(topic, hits, score)
         ignored = tuple(hit for hit in hits_of.get(topic.name, ()) if hit.negated)
         if ignored and not hits and topic.forced is None:
             step = Step("drop", NEGATED, step.threshold)
-        found.append(Candidate(topic, hits, score, step, ignored))
+        found.append(Candidate(topic, hits, score, step, context, ignored))
     return tuple(found)
 
 
@@ -154,14 +135,15 @@ def worth_explaining(candidates: Sequence[Candidate]) -> list[str]:
 def rows_of(
     candidates: Sequence[Candidate],
     outcome_of: Mapping[str, GateOutcome],
-    explained: Mapping[str, Explanation],
-    context: PolicyContext,
+    explanations: Mapping[str, Explanation],
 ) -> tuple[TopicTrace, ...]:
     """The rows of a trace: active topics first, then offered ones, then by score and name."""
-    rows = [
-        _row_of(c, outcome_of.get(c.topic.name), explained.get(c.topic.name, _UNEXPLAINED), context)
-        for c in shown(candidates)
-    ]
+    rows = []
+    for each in shown(candidates):
+        name = each.topic.name
+        found = explanations.get(name, _UNEXPLAINED)
+        outcome = replace(each, gate=outcome_of.get(name), contributions=found.contributions)
+        rows.append(row_of(outcome, found.words))
     return tuple(sorted(rows, key=lambda row: (not row.active, not row.offered, -row.score, row.topic)))
 
 
@@ -185,13 +167,10 @@ def shown(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     ]
 
 
-def _row_of(
-    found: Candidate, gate: GateOutcome | None, explanation: Explanation, context: PolicyContext
-) -> TopicTrace:
+def row_of(found: Candidate, words: tuple[Span, ...] = ()) -> TopicTrace:
+    """The row of a topic with the words that tier 2 counted in its favour."""
     topic, step = found.topic, found.step
-    verdict = verdict_of(step, gate, context.on_failure)
-    said = explanation.contributions
-    case = Case(topic, found.hits, found.score, step, gate, verdict, context, said, found.ignored)
+    why, flip = explained(found)
     return TopicTrace(
         topic=topic.name,
         priority=topic.priority,
@@ -202,22 +181,14 @@ def _row_of(
         activate_at=step.activate_at,
         gate_at=step.gate_at,
         rule=step.rule,
-        gate=gate,
-        verdict=verdict,
-        why=why(case),
-        flip=flip(case),
-        contributions=said,
-        words=explanation.words,
+        gate=found.gate,
+        verdict=found.verdict,
+        why=why,
+        flip=flip,
+        contributions=found.contributions,
+        words=words,
         ignored=found.ignored,
     )
-
-
-def verdict_of(step: Step, gate: GateOutcome | None, on_failure: str) -> Verdict:
-    if gate is None:
-        return _VERDICTS.get(step.kind, "dropped")
-    if gate.answer == "failed":
-        return "active" if on_failure == "activate" else "failed"
-    return _ANSWERED[gate.answer]
 
 
 def funnel_of(

@@ -27,7 +27,6 @@ from engine.activation.phrases import Phrase, keyword, names
 from engine.activation.scan import Scan
 from engine.activation.trace import Event
 from engine.startup.lazy import expression
-from engine.startup.records import dataclass
 from engine.topics.fields import aliases, word_set
 from engine.topics.model import Trigger
 
@@ -156,32 +155,26 @@ def event_text(event: Event) -> str:
     return f"{event.source} {event.event}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
-    """Code in a message: its span, and its language in lower case, empty if it is not named."""
-
-    language: str
-    start: int
-    end: int
-
-
 def canonical(language: str) -> str:
     """The usual name of a language: ``py`` and ``Python3`` are ``python``."""
     plain = language.strip().lower().lstrip(".")
     return _CANONICAL.get(plain, plain)
 
 
-def matches_language(block: CodeBlock, wanted: Sequence[str]) -> bool:
-    """Whether a block is in one of the languages of a ``code`` trigger, if it has any."""
-    return not wanted or block.language in {canonical(language) for language in wanted}
+def matches_language(language: str, wanted: Sequence[str]) -> bool:
+    """Whether code in a language is in one of those of a ``code`` trigger, if it has any."""
+    return not wanted or language in {canonical(each) for each in wanted}
 
 
-def code_blocks(scan: Scan) -> list[CodeBlock]:
-    """All code of a message, in order; fences marked as text are not code."""
-    blocks = [CodeBlock(_fence_language(info), start, end) for info, start, end in scan.fences]
-    blocks = [block for block in blocks if block.language not in _NOT_CODE]
-    blocks += [CodeBlock("", start, end) for start, end in scan.inline_code]
-    return sorted(blocks, key=lambda block: block.start)
+def code_blocks(scan: Scan) -> list[tuple[str, int, int]]:
+    """All code of a message, in order: its language in lower case, empty if it is not named, start and end.
+
+    Fences marked as text are not code.
+    """
+    fenced = [(_fence_language(info), start, end) for info, start, end in scan.fences]
+    code = [block for block in fenced if block[0] not in _NOT_CODE]
+    code += [("", start, end) for start, end in scan.inline_code]
+    return sorted(code, key=lambda block: block[1])
 
 
 def _fence_language(info: str) -> str:

@@ -41,11 +41,13 @@ _MATCH_LENGTH = 40
 _SHOWN_SIGNALS = 2
 _TELLING = 0.05
 _BARE_TYPES = frozenset({"pattern", "keywords", "mention", "url"})
+_VERDICTS: dict[str, Verdict] = {"activate": "active", "manual": "manual", "off": "off"}
+_ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "offered"}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """What a row's explanation depends on besides its numbers."""
+    """What becomes of the topics of a message depends on this, besides their numbers."""
 
     direction: Direction
     watchers: WatcherSettings
@@ -58,40 +60,50 @@ class PolicyContext:
         return self.direction == "input" and self.watchers.nominate == "either"
 
     @property
+    def calibrated(self) -> bool:
+        """Whether the score is the probability that the topic applies, hits included."""
+        return self.watchers.preset == "calibrated"
+
+    @property
     def uncertain(self) -> str:
         """What would happen to a topic between its thresholds."""
         return "it might be offered to the agent" if self.offers else "the gate would be asked"
 
+    def decide(self, topic: Topic, hits: Sequence[TriggerHit], score: float) -> Step:
+        """What the policy says."""
+        return decide(topic, hits, score, self.watchers, is_input=self.direction == "input")
+
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A topic, what the tiers found, and the verdict; attributes are as in ``TopicTrace``."""
+class Candidate:
+    """A topic and what the tiers found for a message; attributes are as in ``TopicTrace``."""
 
     topic: Topic
-    hits: Sequence[TriggerHit]
+    hits: tuple[TriggerHit, ...]
     score: float
     step: Step
-    gate: GateOutcome | None
-    verdict: Verdict
     context: PolicyContext
-    contributions: Sequence[Contribution] = ()
-    ignored: Sequence[TriggerHit] = ()
+    ignored: tuple[TriggerHit, ...] = ()
+    gate: GateOutcome | None = None
+    contributions: tuple[Contribution, ...] = ()
 
     @property
-    def calibrated(self) -> bool:
-        """Whether the score is the probability that the topic applies, hits included."""
-        return self.context.watchers.preset == "calibrated"
+    def verdict(self) -> Verdict:
+        if self.gate is None:
+            return _VERDICTS.get(self.step.kind, "dropped")
+        if self.gate.answer == "failed":
+            return "active" if self.context.on_failure == "activate" else "failed"
+        return _ANSWERED[self.gate.answer]
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether tier 2 alone would make it a candidate."""
+        return self.score > 0 and self.score >= self.step.threshold
 
     @property
     def matched(self) -> str:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
-
-    def decide(
-        self, topic: Topic, hits: Sequence[TriggerHit], score: float, settings: WatcherSettings
-    ) -> Step:
-        """What the policy says about a variant of this case."""
-        return decide(topic, hits, score, settings, is_input=self.context.direction == "input")
 
     def threshold_source(self, mark: float, from_table: str = "") -> str:
         """Where a threshold comes from if not from the policy table; else ``from_table``."""
@@ -117,75 +129,120 @@ class Case:
         return f", from {', '.join(telling[:_SHOWN_SIGNALS])}" if telling else ""
 
 
-def why(case: Case) -> str:
-    """Why the verdict is what it is."""
-    if case.topic.forced is not None:
-        return "switched on by hand" if case.topic.forced else "switched off by hand"
+def explained(case: Candidate) -> tuple[str, str]:
+    """Why the verdict is what it is, and what would have changed it: empty if only another message would."""
+    topic, context = case.topic, case.context
+    if topic.forced is not None:
+        step = context.decide(replace(topic, forced=None), case.hits, case.score)
+        switched = "on" if topic.forced else "off"
+        return f"switched {switched} by hand", f"without the switch {_outcome(case, step, case.score)}"
     if case.gate is not None:
-        return _why_asked(case, case.gate)
+        return _asked(case, case.gate)
     if case.verdict == "manual":
-        return f"only by hand: {_evidence(case)}"
-    return _why_active(case) if case.verdict == "active" else _why_dropped(case)
+        return f"only by hand: {_evidence(case)}", "switch it on by hand, or set activation: gated"
+    return _active(case) if case.verdict == "active" else _dropped(case)
 
 
-def _why_asked(case: Case, gate: GateOutcome) -> str:
+def _asked(case: Candidate, gate: GateOutcome) -> tuple[str, str]:
     evidence = _evidence(case)
     if gate.answer == "offered":
-        return f"offered to the agent, which opens it if it applies: {evidence}"
-    if gate.answer != "failed":
-        sure = "" if gate.probability is None else f", {format_score(gate.probability, 0.5)}"
-        cached = ", cached" if gate.cached else ""
-        return f"the gate ({gate.provider}{sure}{cached}) said {gate.answer}: {evidence}"
-    if gate.reason.startswith(NOT_ASKED):
-        reason = gate.reason[len(NOT_ASKED) :].lstrip(": ")
-        outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
-    else:
-        outcome = f"the gate failed ({gate.reason or 'no answer'})"
-    start = "active, although " if case.verdict == "active" else ""
-    conjunction = "because" if case.verdict == "active" else "and"
-    return f"{start}{outcome}, {conjunction} gate.on_failure is {case.context.on_failure}: {evidence}"
+        return (
+            f"offered to the agent, which opens it if it applies: {evidence}",
+            _upper(case) or "only a yes from a gate that answers would activate it",
+        )
+    if gate.answer == "failed":
+        if gate.reason.startswith(NOT_ASKED):
+            reason = gate.reason[len(NOT_ASKED) :].lstrip(": ")
+            outcome = "the gate was not asked" + (f" ({reason})" if reason else "")
+        else:
+            outcome = f"the gate failed ({gate.reason or 'no answer'})"
+        if case.verdict == "active":
+            start, other, then = f"active, although {outcome}, because", "skip", "dropped"
+        else:
+            start, other, then = f"{outcome}, and", "activate", "active"
+        return (
+            f"{start} gate.on_failure is {case.context.on_failure}: {evidence}",
+            f"an answer would decide; with gate.on_failure: {other} it would be {then}",
+        )
+    sure = "" if gate.probability is None else f", {format_score(gate.probability, 0.5)}"
+    cached = ", cached" if gate.cached else ""
+    said = f"the gate ({gate.provider}{sure}{cached}) said {gate.answer}: {evidence}"
+    if gate.answer == "no":
+        return said, _upper(case, " without the gate") or "a yes from the gate would have activated it"
+    without = _without_match(case) if case.context.calibrated else ""
+    return said, _joined("a no from the gate would have kept it out", without)
 
 
-def _why_active(case: Case) -> str:
-    step, priority = case.step, case.topic.priority
-    start = "active without the gate: "
+def _active(case: Candidate) -> tuple[str, str]:
+    step, context, priority = case.step, case.context, case.topic.priority
+    start, without = "active without the gate: ", _without_match(case)
     if step.rule == "event":
-        return f"{start}triggered by {matches(case.hits)}"
+        return f"{start}triggered by {matches(case.hits)}", without
     start += f"{case.matched}; " if case.hits else ""
     if step.rule == "auto":
-        return f"{start}the topic is auto"
-    if step.activate_at:
-        source = case.threshold_source(step.activate_at)
-        return f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}"
-    if case.hits and case.context.watchers.row(priority).matched == 0:
-        return f"{start}a match is enough at {priority} priority"
-    return f"{start}{'the topic' if step.rule == 'own' else f'{priority} priority'} needs no score"
+        return f"{start}the topic is auto", without
+    if not step.activate_at:
+        if case.hits and context.watchers.row(priority).matched == 0:
+            return f"{start}a match is enough at {priority} priority", without
+        owner = "the topic" if step.rule == "own" else f"{priority} priority"
+        return f"{start}{owner} needs no score", without
+    source = case.threshold_source(step.activate_at)
+    asked = step.gate_at is not None and step.gate_at < step.activate_at
+    result = context.uncertain if asked else "it would be dropped"
+    threshold = f"below {format_threshold(step.activate_at)} {result}"
+    return (
+        f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}",
+        _joined(threshold, without if context.calibrated else ""),
+    )
 
 
-def _why_dropped(case: Case) -> str:
-    context, priority = case.context, case.topic.priority
-    if case.step.rule == NEGATED:
-        return f"{negations(case.ignored)}, so it does not count"
+def _dropped(case: Candidate) -> tuple[str, str]:
+    step, score, context = case.step, case.score, case.context
+    if step.rule == NEGATED:
+        negator = case.ignored[0].negated
+        return f"{negations(case.ignored)}, so it does not count", f"without “{negator}” it would match"
     if not case.hits and context.direction == "output":
-        return "no trigger for the agent's output matched"
+        change = "a trigger with scope output or both would have to match"
+        return "no trigger for the agent's output matched", change
     if not case.hits and not context.similarity_nominates:
-        return "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
-    if case.step.rule in (NOT_OFFERED, NOT_ASKED):
-        start = "not offered to the agent" if case.context.offers else "the gate was not asked"
-        return f"{start}, as others are likelier: {_evidence(case)}"
-    if case.step.rule == NEAR_CHANCE:
-        score = format_score(case.score)
-        return f"no trigger matched, and score {score} is near chance among so few topics{case.from_signals}"
+        why = "no trigger matched, and only a match nominates (watchers.nominate: pattern)"
+        return why, "a trigger would have to match"
+    if step.rule in (NOT_OFFERED, NOT_ASKED):
+        start = "not offered to the agent" if context.offers else "the gate was not asked"
+        change = _upper(case) or "a yes from a gate that answers would activate it"
+        return f"{start}, as others are likelier: {_evidence(case)}", change
+    if step.rule == NEAR_CHANCE:
+        near = f"score {format_score(score)} is near chance among so few topics{case.from_signals}"
+        return f"no trigger matched, and {near}", _with_match(case) or "a higher score would count"
     start = f"dropped: {case.matched}, but" if case.hits else "no trigger matched, and"
-    if not case.step.marks:
-        return f"{start} watchers.policy.{priority} sets no threshold"
-    from_table = f" for {priority} priority" if case.hits or case.calibrated else ""
-    lowest = min(case.step.marks)
-    source = case.threshold_source(lowest, from_table)
-    return f"{start} {below(case.score, lowest)}{source}{case.from_signals}"
+    priority = case.topic.priority
+    if not step.marks:
+        return f"{start} watchers.policy.{priority} sets no threshold", _with_match(case)
+    lowest = min(step.marks)
+    source = case.threshold_source(
+        lowest, f" for {priority} priority" if case.hits or context.calibrated else ""
+    )
+    return f"{start} {below(score, lowest)}{source}{case.from_signals}", _higher(case)
 
 
-def _evidence(case: Case) -> str:
+def _higher(case: Candidate) -> str:
+    """The scores from which more would have become of a dropped topic."""
+    step, score = case.step, case.score
+    gate_at, activate_at = step.gate_at, step.activate_at
+    asks = gate_at is not None and (activate_at is None or gate_at < activate_at)
+    reach = "be uncertain" if case.context.offers else "reach the gate"
+    marks = ([(reach, gate_at)] if asks else []) + [("activate", activate_at)]
+    missed = [(effect, mark) for effect, mark in marks if mark is not None and mark > score]
+    if case.topic.activation == "manual":
+        missed = [("wait for a person", mark) for _effect, mark in missed[:1]]
+    if not missed:
+        return _with_match(case)
+    would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
+    now = format_score(score, *[mark for _effect, mark in missed])
+    return _joined(f"would {would}; now {now}", _with_match(case))
+
+
+def _evidence(case: Candidate) -> str:
     """The match and the score of a candidate, compared with its thresholds."""
     score, marks = case.score, case.step.marks
     if case.verdict == "manual":
@@ -207,42 +264,7 @@ def _evidence(case: Case) -> str:
     return f"{start}{place}{case.from_signals}"
 
 
-def flip(case: Case) -> str:
-    """What would have changed the verdict; empty if only another message would."""
-    if case.topic.forced is not None:
-        freed = replace(case.topic, forced=None)
-        step = case.decide(freed, case.hits, case.score, case.context.watchers)
-        return f"without the switch {_outcome(case, step, case.score)}"
-    if case.gate is not None:
-        return _flip_asked(case, case.gate)
-    if case.verdict == "manual":
-        return "switch it on by hand, or set activation: gated"
-    return _flip_active(case) if case.verdict == "active" else _flip_dropped(case)
-
-
-def _flip_active(case: Case) -> str:
-    step = case.step
-    if step.rule in ("event", "auto") or not step.activate_at:
-        return _without_match(case) if case.hits else ""
-    asked = step.gate_at is not None and step.gate_at < step.activate_at
-    result = case.context.uncertain if asked else "it would be dropped"
-    threshold = f"below {format_threshold(step.activate_at)} {result}"
-    return _joined(threshold, _without_match(case) if case.calibrated else "")
-
-
-def _flip_asked(case: Case, gate: GateOutcome) -> str:
-    if gate.answer == "failed":
-        other, outcome = ("skip", "dropped") if case.verdict == "active" else ("activate", "active")
-        return f"an answer would decide; with gate.on_failure: {other} it would be {outcome}"
-    if gate.answer == "offered":
-        return _upper(case) or "only a yes from a gate that answers would activate it"
-    if gate.answer == "yes":
-        no = "a no from the gate would have kept it out"
-        return _joined(no, _without_match(case) if case.calibrated else "")
-    return _upper(case, " without the gate") or "a yes from the gate would have activated it"
-
-
-def _upper(case: Case, how: str = "") -> str:
+def _upper(case: Candidate, how: str = "") -> str:
     """The score from which it would be active; empty if there is none above its own."""
     mark, score = case.step.activate_at, case.score
     if mark is None or score >= mark:
@@ -250,32 +272,7 @@ def _upper(case: Case, how: str = "") -> str:
     return f"would activate{how} at ≥ {format_threshold(mark)}; now {format_score(score, mark)}"
 
 
-def _flip_dropped(case: Case) -> str:
-    step, score, context = case.step, case.score, case.context
-    if step.rule == NEAR_CHANCE:
-        return _with_match(case) or "a higher score would count"
-    if step.rule in (NOT_OFFERED, NOT_ASKED):
-        return _upper(case) or "a yes from a gate that answers would activate it"
-    if step.rule == NEGATED:
-        return f"without “{case.ignored[0].negated}” it would match"
-    if not case.hits and not context.similarity_nominates:
-        scope = " with scope output or both" if context.direction == "output" else ""
-        return f"a trigger{scope} would have to match"
-    gate_at, activate_at = step.gate_at, step.activate_at
-    asks = gate_at is not None and (activate_at is None or gate_at < activate_at)
-    reach = "be uncertain" if context.offers else "reach the gate"
-    marks = ([(reach, gate_at)] if asks else []) + [("activate", activate_at)]
-    missed = [(effect, mark) for effect, mark in marks if mark is not None and mark > score]
-    if case.topic.activation == "manual":
-        missed = [("wait for a person", mark) for _effect, mark in missed[:1]]
-    if not missed:
-        return _with_match(case)
-    would = " and ".join([f"{effect} at ≥ {format_threshold(mark)}" for effect, mark in missed])
-    now = format_score(score, *[mark for _effect, mark in missed])
-    return _joined(f"would {would}; now {now}", _with_match(case))
-
-
-def _without_match(case: Case) -> str:
+def _without_match(case: Candidate) -> str:
     """What would have happened if no trigger had fired; empty if none did, or if it is unknown."""
     context, score = case.context, case.score
     if not case.hits:
@@ -283,19 +280,19 @@ def _without_match(case: Case) -> str:
     start = f"without the {'event' if case.step.rule == 'event' else 'match'} "
     if not context.similarity_nominates:
         return f"{start}it would be dropped"
-    if not case.calibrated:
-        return start + _outcome(case, case.decide(case.topic, (), score, context.watchers), score)
+    if not case.context.calibrated:
+        return start + _outcome(case, context.decide(case.topic, (), score), score)
     weights = [each.weight for each in case.contributions if each.signal == TRIGGER_SIGNAL]
     if not weights or not 0 < score < 1:
         return ""
     left = probability_of(math.log(score / (1 - score)) - sum(weights))
-    step = case.decide(case.topic, (), left, context.watchers)
+    step = context.decide(case.topic, (), left)
     active = "still active" if case.gate is None else "active without the gate"
     outcome = {"activate": active, "ask": context.uncertain}.get(step.kind, "dropped")
     return f"{start}it would score about {format_score(left, *step.marks)}: {outcome}"
 
 
-def _outcome(case: Case, step: Step, score: float) -> str:
+def _outcome(case: Candidate, step: Step, score: float) -> str:
     if step.kind == "activate":
         return "it would be active" + (f": {reaches(score, step.activate_at)}" if step.activate_at else "")
     if step.kind == "ask":
@@ -303,7 +300,7 @@ def _outcome(case: Case, step: Step, score: float) -> str:
     return "it would wait for a person" if step.kind == "manual" else "it would be dropped"
 
 
-def _with_match(case: Case) -> str:
+def _with_match(case: Candidate) -> str:
     """``a match would activate it`` if that is possible and true; else empty."""
     topic, context = case.topic, case.context
     if case.hits or topic.activation == "manual":

@@ -76,7 +76,7 @@ def languages(text: str, wanted: AbstractSet[str] = frozenset()) -> tuple[str, .
     """
     own = _without_quotes(text)
     lines = [line for line in own.splitlines() if line.strip()]
-    ends = [line for line in (lines[:1] + lines[-1:]) if len(_words(line)) >= _MIN_WORDS]
+    ends = [line for line in (lines[:1] + lines[-1:]) if len(_TOKEN.findall(line)) >= _MIN_WORDS]
     found = (identify(part, wanted) for part in dict.fromkeys((own, *ends)))
     return tuple(dict.fromkeys(code for code in found if code))
 
@@ -91,7 +91,7 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
     Returns:
         The ISO 639-1 code, or ``""`` if the text is too short or too mixed.
     """
-    words = _words(_ODD.sub(" ", _without_quotes(text)))
+    words = _TOKEN.findall(_ODD.sub(" ", _without_quotes(text)))
     if not _is_long_enough(words):
         return ""
     lower = [word.lower().replace("’", "'") for word in words]
@@ -108,10 +108,6 @@ def identify(text: str, wanted: AbstractSet[str] = frozenset()) -> str:
         return ""
     level = [code for code in sorted(near & wanted) if weights.get(code, 0.0) >= _LEVEL * weights[best]]
     return max(level, key=lambda code: weights[code], default=best)
-
-
-def _words(text: str) -> list[str]:
-    return _TOKEN.findall(text)
 
 
 def _is_long_enough(words: list[str]) -> bool:
@@ -147,4 +143,4 @@ def _weights(text: str, wanted: AbstractSet[str]) -> dict[str, float]:
 def _without_quotes(text: str) -> str:
     """The text without quotations, unless nothing else is left."""
     own = _QUOTED.sub(" ", text)
-    return own if len(_words(own)) >= 2 else text
+    return own if len(_TOKEN.findall(own)) >= 2 else text

@@ -15,10 +15,7 @@ def format_score(value: float, *against: float) -> str:
     """
     for digits in range(2, 17):
         text = f"{value:.{digits}f}"
-        for other in against:
-            if text == f"{other:.{digits}f}" and other != value:
-                break
-        else:
+        if all(text != f"{other:.{digits}f}" or other == value for other in against):
             return _bare(text)
     return _bare(f"{value:.2f}")
 

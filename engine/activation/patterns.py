@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from engine.activation.detectors import (
-    CodeBlock,
     agitation_spans,
     code_blocks,
     event_fits,
@@ -107,7 +106,7 @@ class _View:
         return agitation_spans(self.scan)
 
     @cached_property
-    def code(self) -> list[CodeBlock]:
+    def code(self) -> list[tuple[str, int, int]]:
         return code_blocks(self.scan)
 
     @cached_property
@@ -218,7 +217,7 @@ class PatternMatcher:
         if trigger.type == "url":
             return [(link.start, link.end) for link in scan.links if link_matches(link, trigger.words)]
         if trigger.type == "code":
-            return [(b.start, b.end) for b in view.code if matches_language(b, trigger.words)]
+            return [(start, end) for name, start, end in view.code if matches_language(name, trigger.words)]
         if trigger.type == "sentiment":
             return sentiment_spans(rule.phrases, scan, view.agitation)
         return phrase_spans(rule.phrases, scan)

@@ -92,7 +92,8 @@ class Phrase:
             return None
         if not self.after and len(self.words[-1]) == 1 and text[end : end + 1] in ("+", "#"):
             return None
-        if self.exact and not _cased_as(text[start:end], self.exact):
+        found, exact = text[start:end], self.exact
+        if exact[:1].isupper() and found != exact and not (found.isupper() and len(found) > 1):
             return None
         if self.is_name and not self._is_free(scan, start, end):
             return None
@@ -213,7 +214,3 @@ def _singulars(word: str) -> set[str]:
     if word.endswith(("sses", "xes", "zes", "ches", "shes")):
         return {word[:-2]}
     return {word[:-1]} if word.endswith("s") else set()
-
-
-def _cased_as(found: str, written: str) -> bool:
-    return found == written or (found.isupper() and len(found) > 1) or not written[:1].isupper()

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from engine.activation.candidates import (
     OFFERING,
-    Candidate,
     above_chance,
     candidates_of,
     corrections_of,
@@ -24,8 +23,8 @@ from engine.activation.candidates import (
     rows_of,
     worth_explaining,
 )
-from engine.activation.explain import PolicyContext, summary
-from engine.activation.gate import Gate, GateQuestion, profile_of
+from engine.activation.explain import Candidate, PolicyContext, summary
+from engine.activation.gate import Gate, GateQuestion, profile_of, ruled
 from engine.activation.signals import CALIBRATED
 from engine.activation.similarity import Batch, Hits, Scorer
 from engine.activation.trace import Direction, Message, Trace
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
 _LEAST_THRESHOLD = 0.01
 
 
-class TopicSource(Protocol):
-    """Where the topics come from, such as a ``TopicLibrary``."""
-
-    @property
-    def topics(self) -> Sequence[Topic]: ...
-
-
 class WatcherPipeline:
     """Decides which topics apply to a message.
 
@@ -54,12 +46,13 @@ class WatcherPipeline:
     both may be constructed without topics. Thread-safe.
 
     Args:
+        topics: Returns the current topics.
         decisions: Where decisions are logged, if anywhere.
     """
 
     def __init__(
         self,
-        source: TopicSource,
+        topics: Callable[[], Sequence[Topic]],
         matcher: PatternMatcher,
         scorer: Scorer,
         gate: Gate,
@@ -68,7 +61,7 @@ class WatcherPipeline:
         decisions: DecisionLog | None = None,
     ) -> None:
         self.gate = gate
-        self._source = source
+        self._current = topics
         self._matcher = matcher
         self._scorer = scorer
         self._watchers = watchers
@@ -97,9 +90,10 @@ class WatcherPipeline:
             explained: If false, no row says which words and signals led to its score, which is half the work.
         """
         message = message if isinstance(message, Message) else Message(message, direction)
-        is_input = message.direction == "input"
         is_empty = not message.text.strip() and message.event is None and not (message.paths or message.calls)
-        deciding = self._scorer.deciding
+        deciding, provider = self._scorer.deciding, self.gate.provider.name
+        offers = provider == OFFERING
+        context = PolicyContext(message.direction, self._watchers, self._gate_settings.on_failure, offers)
         with self._guard:
             topics = self._refresh()
             started = time.perf_counter()
@@ -108,21 +102,13 @@ class WatcherPipeline:
             started = time.perf_counter()
             text = "" if is_empty else message.text
             hits = counted_hits(hits_of)
-            candidates = candidates_of(
-                topics,
-                hits,
-                self._scorer.score(text, hits),
-                self._watchers,
-                is_input=is_input,
-                hits_of=hits_of,
-            )
+            candidates = candidates_of(topics, hits, self._scorer.score(text, hits), context, hits_of)
             named = worth_explaining(candidates) if explained else []
             explanations = self._scorer.explain(text, hits, named)
             tier2_ms = _ms_since(started)
-            offers = self.gate.provider.name == OFFERING
             if offers:
                 candidates = above_chance(candidates, deciding)
-            if self.gate.provider.name != "local":
+            if provider != "local":
                 candidates = likeliest(candidates, offers=offers, deciding=deciding)
             uncertain = [candidate for candidate in candidates if candidate.step.kind == "ask"]
             questions = self._questions(message, uncertain)
@@ -130,20 +116,14 @@ class WatcherPipeline:
         outcomes = self.gate.ask(questions, live=ask)
         answers = {c.topic.name: outcome for c, outcome in zip(uncertain, outcomes, strict=True)}
         gate_ms = _ms_since(started) if answers else 0.0
-        context = PolicyContext(
-            message.direction,
-            self._watchers,
-            self._gate_settings.on_failure,
-            offers=offers,
-        )
-        rows = rows_of(candidates, answers, explanations, context)
+        rows = rows_of(candidates, answers, explanations)
         asked = sum(each.answer != "offered" for each in answers.values())
         funnel = funnel_of(candidates, rows, message.direction, asked=asked)
         trace = Trace(
             message=message,
             rows=rows,
             funnel=funnel,
-            corrections=() if is_input else corrections_of(topics, rows),
+            corrections=corrections_of(topics, rows) if message.direction == "output" else (),
             tier1_ms=tier1_ms,
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
@@ -184,8 +164,6 @@ class WatcherPipeline:
         for each in asked:
             topic, profile, probability = each.topic, profile_of(each.topic), each.score
             if self._scorer.deciding != CALIBRATED:
-                from engine.activation.gates import ruled  # noqa: PLC0415 — for a question only
-
                 similarity = each.score / max(each.step.threshold, _LEAST_THRESHOLD)
                 probability = ruled(topic, each.hits, similarity, message.text, profile, message.direction)
             questions.append(
@@ -201,7 +179,7 @@ class WatcherPipeline:
         After a change, messages wait until tier 2 is fitted: scoring one without a topic that exists would
         give a trace that no state of the files explains.
         """
-        topics = tuple(self._source.topics)
+        topics = tuple(self._current())
         if topics != self._topics:
             self._matcher.update(topics)
             self._scorer.update(topics)

@@ -24,7 +24,6 @@ and left to the person.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -136,12 +135,6 @@ def decide(
     if topic.activation == "manual" and step.kind in ("activate", "ask"):
         return replace(step, kind="manual", rule="manual", activate_at=None, gate_at=None)
     return step
-
-
-def far_step(topic: Topic, settings: WatcherSettings, *, is_input: bool = True) -> tuple[float, Step]:
-    """The step of a topic without a hit that is far from the message, and the score up to which it holds."""
-    step = decide(topic, (), 0.0, settings, is_input=is_input)
-    return min(step.marks, default=math.inf), step
 
 
 def _judge(

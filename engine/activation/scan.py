@@ -26,6 +26,7 @@ _MARKS = (
     "\u0a3c-\u0a4d\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b4d\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c4d"
     "\u0c81-\u0c83\u0cbc-\u0ccd\u0d00-\u0d03\u0d3b-\u0d4d\u0dca-\u0ddf"
 )
+_ANY_UNSPACED = expression(f"[{_UNSPACED}]")
 _WORD = expression(r"\w+")
 _ANY_WORD = expression(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
 _EMAIL = expression(r"[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{2,63}")
@@ -50,12 +51,7 @@ def fold(text: str) -> str:
 
 def is_unspaced(text: str) -> bool:
     """Whether a text has letters of a script that does not separate words with spaces."""
-    return not text.isascii() and any(
-        first <= letter <= last
-        for letter in text
-        if letter >= "\u0e00"
-        for first, last in zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True)
-    )
+    return not text.isascii() and _ANY_UNSPACED.search(text) is not None
 
 
 def split(text: str) -> list[tuple[str, int, int]]:
@@ -141,14 +137,13 @@ class Scan:
         if "```" not in self.text and "~~~" not in self.text:
             return blocks
         opening: re.Match[str] | None = None
-        for line in _FENCE.finditer(self.text):
+        for line in (*_FENCE.finditer(self.text), None):
             if opening is None:
                 opening = line
-            elif line["mark"].startswith(opening["mark"]) and not line["info"].strip():
-                blocks.append((opening["info"].strip(), min(opening.end() + 1, line.start()), line.start()))
+            elif line is None or (line["mark"].startswith(opening["mark"]) and not line["info"].strip()):
+                end = len(self.text) if line is None else line.start()
+                blocks.append((opening["info"].strip(), min(opening.end() + 1, end), end))
                 opening = None
-        if opening is not None:
-            blocks.append((opening["info"].strip(), min(opening.end() + 1, len(self.text)), len(self.text)))
         return blocks
 
     @cached_property

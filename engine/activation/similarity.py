@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from engine.activation.trace import Contribution, Span, TriggerHit
@@ -41,12 +40,13 @@ class Explanation:
 
 
 class Scorer(Protocol):
-    """Scores messages against topics."""
+    """Scores messages against topics.
 
-    @property
-    def deciding(self) -> str:
-        """Name of the deciding signal."""
-        ...
+    Attributes:
+        deciding: Name of the deciding signal.
+    """
+
+    deciding: str
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Prepares for these topics; cheap if little has changed. Safe while another thread scores."""
@@ -58,7 +58,7 @@ class Scorer(Protocol):
         Other threads may score and ``update`` during the call, and no update is lost. Labels given during it
         may be left to the next call.
         """
-        ...
+        return False
 
     def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The deciding score of every topic by name, 0 to 1."""
@@ -66,11 +66,11 @@ class Scorer(Protocol):
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """Explanations of the deciding scores of some topics for the message scored last, where possible."""
-        ...
+        return {}
 
     def batch(self) -> Batch:
         """Scores many messages at once."""
-        ...
+        return Batch(self)
 
 
 class Batch:
@@ -97,17 +97,7 @@ class Batch:
         """Does what ``score`` needs for the latter, which may take seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """A fitted set of topics: the idf of each known term, and the weights of each topic, of length 1."""
-
-    names: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    idfs: Mapping[str, float] = field(default_factory=dict)
-    vectors: tuple[Mapping[str, float], ...] = ()
-
-
-class TfidfScorer:
+class TfidfScorer(Scorer):
     """The specification's tier 2: cosine of TF-IDF vectors over the topics' instructions.
 
     The values are those of scikit-learn's ``TfidfVectorizer(max_features=5000)``, fitted to the instructions
@@ -120,45 +110,39 @@ class TfidfScorer:
 
     def __init__(self, topics: Sequence[Topic] = (), *, max_features: int = MAX_FEATURES) -> None:
         self._max_features = max_features
-        self._fit = _Fit()
+        self._texts: dict[str, str] = {}
+        # The idf of each known term, and the weights of each topic, of length 1.
+        self._fit: tuple[dict[str, float], dict[str, dict[str, float]]] = {}, {}
         self.update(topics)
 
     def update(self, topics: Sequence[Topic]) -> None:
         """Fits the vocabulary and weights to these topics."""
-        names = tuple(topic.name for topic in topics)
-        texts = tuple(topic.instructions for topic in topics)
-        if (names, texts) == (self._fit.names, self._fit.texts):
+        texts = {topic.name: topic.instructions for topic in topics}
+        if texts == self._texts:
             return
-        counts = [_count(text) for text in texts]
+        counts = {name: _count(text) for name, text in texts.items()}
         totals, documents = Counter[str](), Counter[str]()
-        for each in counts:
+        for each in counts.values():
             totals.update(each)
             documents.update(each.keys())
         kept = sorted(totals, key=lambda term: (-totals[term], term))[: self._max_features]
         idfs = {term: math.log((1 + len(texts)) / (1 + documents[term])) + 1 for term in kept}
-        self._fit = _Fit(names, texts, idfs, tuple(_vector(each, idfs) for each in counts))
-
-    def relearn(self) -> bool:
-        """Does nothing: the specification's tier 2 does not learn."""
-        return False
+        self._fit = idfs, {name: _vector(each, idfs) for name, each in counts.items()}
+        self._texts = texts
 
     def score(self, text: str, hits: Hits = _NO_HITS) -> dict[str, float]:
         """The cosine of every topic with the message; hits are ignored."""
-        fit = self._fit
-        vector = _vector(_count(ends_of(text)), fit.idfs)
+        idfs, vectors = self._fit
+        vector = _vector(_count(ends_of(text)), idfs)
         return {
             name: min(1.0, sum(weight * of.get(term, 0.0) for term, weight in vector.items()))
-            for name, of in zip(fit.names, fit.vectors, strict=True)
+            for name, of in vectors.items()
         }
-
-    def batch(self) -> Batch:
-        """Scores many messages."""
-        return Batch(self)
 
     def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
         """The words of the message that are in topics' instructions, weighted by their part in the cosine."""
         found = {}
-        for name, of in zip(self._fit.names, self._fit.vectors, strict=True):
+        for name, of in self._fit[1].items():
             if name in names:
                 found_in = _TOKEN.finditer(text[: CHARACTERS_READ // 2])
                 places = [(*match.span(), of.get(match[0].lower(), 0.0)) for match in found_in]

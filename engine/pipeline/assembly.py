@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateCache, GateProvider
+from engine.activation.gate import (
+    AgentGate,
+    Asker,
+    AskGate,
+    Gate,
+    GateCache,
+    GateProvider,
+    LocalGate,
+    ModelGate,
+)
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Scorer, TfidfScorer
@@ -20,7 +29,6 @@ from engine.store.paths import Workspace
 from engine.topics.library import TopicLibrary
 
 if TYPE_CHECKING:
-    from engine.activation.gates import Asker
     from engine.costs.costs import Costs
     from engine.search.embeddings import Embedder
     from engine.search.index import SearchIndex
@@ -46,7 +54,7 @@ def assemble_pipeline(
         GateError: The provider cannot be used, e.g. without a key.
     """
     return WatcherPipeline(
-        library,
+        lambda: library.topics,
         PatternMatcher(settings=config.watchers),
         scorer_for(config.watchers, files, decisions, patient=patient),
         Gate(gate_provider(config.gate, files, asker, costs=costs), config.gate, GateCache(files)),
@@ -70,23 +78,21 @@ def scorer_for(
 def gate_provider(
     settings: GateSettings, files: Files, asker: Asker, *, costs: Callable[[], Costs] | None = None
 ) -> GateProvider:
-    """The provider of the gate. Imports are late, since most messages have no question."""
-    from engine.activation import gates  # noqa: PLC0415 — for a question only
-
+    """The provider of the gate."""
     match settings.provider:
         case "ask":
-            return gates.AskGate(asker)
+            return AskGate(asker)
         case "agent":
-            return gates.AgentGate()
+            return AgentGate()
         case "local":
-            return gates.LocalGate()
+            return LocalGate()
     from engine.providers.select import completer_for  # noqa: PLC0415 — for a question only
 
     completer = completer_for(settings)
     if completer is None:
         raise GateError(f"unknown gate provider {settings.provider}", where="gate.provider")
     spending = None if costs is None else costs().account("gate", completer, GateError)
-    return gates.ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
+    return ModelGate(completer, max_tokens=settings.max_tokens, spending=spending)
 
 
 def assemble_index(

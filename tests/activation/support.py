@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import Gate, GateProvider
-from engine.activation.gates import LocalGate
+from engine.activation.gate import Gate, GateProvider, LocalGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import Scorer, TfidfScorer
@@ -107,7 +106,7 @@ def pipeline_of(
     """A pipeline, by default with the similarity of the specification and the local gate."""
     settings = GateSettings(**gate)
     return WatcherPipeline(
-        source,
+        lambda: source.topics,
         PatternMatcher(),
         scorer or TfidfScorer(),
         Gate(provider or LocalGate(), settings),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from engine.activation.detectors import (
-    CodeBlock,
     agitation_spans,
     code_blocks,
     event_fits,
@@ -203,7 +202,7 @@ def test_events_fire_the_matching_triggers(trigger: Trigger, event: Event, fits:
 
 
 def code_in(text: str) -> list[tuple[str, str]]:
-    return [(block.language, text[block.start : block.end]) for block in code_blocks(Scan(text))]
+    return [(language, text[start:end]) for language, start, end in code_blocks(Scan(text))]
 
 
 @each_case(
@@ -241,7 +240,7 @@ def test_text_in_a_fence_and_code_without_one_are_not_code(text: str) -> None:
     ],
 )
 def test_a_trigger_matches_its_languages_by_any_name(language: str, wanted: str, matches: bool) -> None:
-    assert matches_language(CodeBlock(language, 0, 1), [wanted] if wanted else []) is matches
+    assert matches_language(language, [wanted] if wanted else []) is matches
 
 
 def test_the_span_of_code_is_what_is_between_its_fences_or_backticks() -> None:

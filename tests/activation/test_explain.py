@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.explain import Case, PolicyContext, flip, matches, summary, why
+from engine.activation.explain import Candidate, PolicyContext, explained, matches, summary
 from engine.activation.numbers import format_score, format_threshold, format_weight
 from engine.activation.policy import decide
 from engine.activation.trace import (
@@ -60,26 +60,19 @@ def spec(
     contributions: Sequence[Contribution] = (),
     *,
     preset: str = "spec",
-    verdict: Verdict | None = None,
     direction: Direction = "input",
     on_failure: str = "skip",
     watchers: dict[str, Any] | None = None,
     **of: Any,
-) -> Case:
+) -> Candidate:
     """A case whose score is a similarity."""
     known, settings = topic(**of), WatcherSettings(**{"preset": preset, **(watchers or {})})
     step = decide(known, hits, score, settings, is_input=direction == "input")
-    verdicts: dict[str, Verdict] = {
-        **{"activate": "active", "drop": "dropped", "manual": "manual", "off": "off"},
-        **{"yes": "active", "no": "rejected", "failed": "failed", "offered": "offered"},
-    }
-    reached = verdict or verdicts[gate.answer if gate else step.kind]
-    return Case(
-        known, hits, score, step, gate, reached, PolicyContext(direction, settings, on_failure), contributions
-    )
+    context = PolicyContext(direction, settings, on_failure)
+    return Candidate(known, hits, score, step, context, (), gate, tuple(contributions))
 
 
-def likely(*given: Any, **of: Any) -> Case:
+def likely(*given: Any, **of: Any) -> Candidate:
     """A case whose score is a probability, hits included."""
     return spec(
         *given,
@@ -116,9 +109,10 @@ def test_thresholds_and_weights_are_formatted_as_configured_and_with_their_sign(
         assert format_weight(weight, digits) == text
 
 
-def explained(case: Case, reason: str, change: str | None) -> None:
-    assert why(case) == reason
-    assert change is None or flip(case) == change
+def check_texts(case: Candidate, reason: str, change: str | None) -> None:
+    why, flip = explained(case)
+    assert why == reason
+    assert change is None or flip == change
 
 
 ACTIVE = "active without the gate: "
@@ -229,7 +223,7 @@ BOTH = "would reach the gate at ≥ .25 and activate at ≥ .60; now"
             "an answer would decide; with gate.on_failure: activate it would be active",
         ),
         (
-            spec(HIT, 0.2, FAILED, verdict="active", on_failure="activate"),
+            spec(HIT, 0.2, FAILED, on_failure="activate"),
             "active, although the gate failed (no answer within 4 s), because gate.on_failure is activate: "
             "matched “review”; score .20 ≥ .20",
             "an answer would decide; with gate.on_failure: skip it would be dropped",
@@ -263,8 +257,8 @@ BOTH = "would reach the gate at ≥ .25 and activate at ≥ .60; now"
         (spec((), 0.5, **MANUAL), "only by hand: no trigger matched, but score .50 ≥ .15", None),
     ],
 )
-def test_a_row_is_explained(case: Case, reason: str, change: str | None) -> None:
-    explained(case, reason, change)
+def test_a_row_is_explained(case: Candidate, reason: str, change: str | None) -> None:
+    check_texts(case, reason, change)
 
 
 @each_case(
@@ -367,8 +361,8 @@ def test_a_row_is_explained(case: Case, reason: str, change: str | None) -> None
         ),
     ],
 )
-def test_a_row_with_a_probability_is_explained(case: Case, reason: str, change: str | None) -> None:
-    explained(case, reason, change)
+def test_a_row_with_a_probability_is_explained(case: Candidate, reason: str, change: str | None) -> None:
+    check_texts(case, reason, change)
 
 
 THRESHOLD = st.none() | st.floats(0, 1).map(lambda value: round(value, 2))
@@ -401,11 +395,10 @@ def test_every_number_in_a_flip_is_correct(
     if step.kind == "ask":
         return
     contributions = () if weight is None else (Contribution("trigger", weight),)
-    verdicts: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
-    around = PolicyContext("input", watchers)
-    case = Case(known, hits, score, step, None, verdicts[step.kind], around, contributions)
-    assert why(case)
-    check(flip(case), known, hits, score, watchers)
+    case = Candidate(known, hits, score, step, PolicyContext("input", watchers), (), None, contributions)
+    why, flip = explained(case)
+    assert why
+    check(flip, known, hits, score, watchers)
 
 
 KINDS = {"activate": "activate", "reach the gate": "ask", "wait for a person": "manual"}

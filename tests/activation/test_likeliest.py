@@ -8,10 +8,9 @@ import pytest
 
 from engine.activation.candidates import LIKELIEST
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import GateProvider
-from engine.activation.gates import AgentGate, LocalGate
+from engine.activation.gate import AgentGate, GateProvider, LocalGate
 from engine.activation.pipeline import WatcherPipeline
-from engine.activation.similarity import Batch, Explanation, Hits
+from engine.activation.similarity import Hits, Scorer
 from engine.activation.trace import Trace
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger
@@ -22,7 +21,7 @@ PROBABILITIES = {"sure": 0.9, "high": 0.55, "middle": 0.41, "low": 0.25, "lowest
 ROW = PolicyRow(gate=0.2, activate=0.6)
 
 
-class FixedProbabilities:
+class FixedProbabilities(Scorer):
     """A calibrated tier 2 with fixed probabilities."""
 
     deciding = "probability"
@@ -30,20 +29,11 @@ class FixedProbabilities:
     def __init__(self, probabilities: Mapping[str, float]) -> None:
         self._probabilities = probabilities
 
-    def relearn(self) -> bool:
-        return False
-
     def update(self, topics: Sequence[Topic]) -> None:
         pass
 
     def score(self, text: str, hits: Hits) -> dict[str, float]:
         return dict(self._probabilities)
-
-    def explain(self, text: str, hits: Hits, names: Sequence[str]) -> dict[str, Explanation]:
-        return {}
-
-    def batch(self) -> Batch:
-        return Batch(self)
 
 
 def watching(

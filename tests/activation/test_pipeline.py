@@ -12,8 +12,7 @@ import pytest
 
 from engine.activation.candidates import NEAREST_ROWS
 from engine.activation.decisions import DecisionLog
-from engine.activation.gate import GateProvider
-from engine.activation.gates import AskGate
+from engine.activation.gate import AskGate, GateProvider
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.trace import Event, Message, Trace
 from engine.errors import GateError

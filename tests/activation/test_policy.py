@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from engine.activation.policy import Step, decide, far_step
+from engine.activation.policy import Step, decide
 from engine.activation.trace import TriggerHit
 from engine.settings.model import PolicyRow, WatcherSettings
 from tests.activation.support import topic
@@ -177,12 +178,13 @@ def test_the_policy_table_is_configurable(row: dict[str, float], score: float, r
     "of",
     [{}, CRITICAL, LOW | own(0.05), HIGH | own(0.4, 0.1), MANUAL, AUTO | own(0.0), ON, OFF],
 )
-def test_a_topic_below_its_far_mark_gets_the_far_step(
+def test_the_step_of_a_score_of_zero_holds_up_to_its_lowest_mark(
     preset: str, nominate: str, is_input: bool, of: dict[str, Any]
 ) -> None:
     settings = WatcherSettings(**{"preset": preset, "nominate": nominate})  # type: ignore[arg-type]
     known = topic(**of)
-    mark, far = far_step(known, settings, is_input=is_input)
+    far = decide(known, (), 0.0, settings, is_input=is_input)
+    mark = min(far.marks, default=math.inf)
     scores = [number / 50 for number in range(51)]
     below = [score for score in scores if score < mark]
     for score in below:

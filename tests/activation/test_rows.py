@@ -7,12 +7,11 @@ from typing import Any
 
 from engine.activation.candidates import (
     EXPLAINED_ROWS,
-    Candidate,
     corrections_of,
     rows_of,
     worth_explaining,
 )
-from engine.activation.explain import PolicyContext
+from engine.activation.explain import Candidate, PolicyContext
 from engine.activation.policy import Step, StepKind
 from engine.activation.similarity import Explanation
 from engine.activation.trace import (
@@ -25,8 +24,7 @@ from engine.settings.model import WatcherSettings
 from tests.activation.support import pattern, topic
 from tests.cases import each_case
 
-SETTINGS = WatcherSettings(preset="spec")
-CONTEXT = PolicyContext("input", SETTINGS)
+CONTEXT = PolicyContext("input", WatcherSettings(preset="spec"))
 HIT = TriggerHit(0, "pattern", "review", 0, 6)
 EXPLAINED = Explanation(words=(Span(0, 6, 1.0),))
 
@@ -35,7 +33,7 @@ def candidate(
     name: str = "t", score: float = 0.0, kind: StepKind = "drop", hits: tuple[TriggerHit, ...] = ()
 ) -> Candidate:
     step = Step(kind, "medium <.20", 0.15, activate_at=0.6, gate_at=0.2)
-    return Candidate(topic(name), hits, score, step)
+    return Candidate(topic(name), hits, score, step, CONTEXT)
 
 
 def test_relevant_and_nearest_candidates_are_explained() -> None:
@@ -69,6 +67,6 @@ def test_each_hint_is_given_once_unless_its_topic_is_kept_off(
     known = topic("t", triggers=triggers, **of)
     hits = tuple(TriggerHit(index, "pattern", trigger.match) for index, trigger in enumerate(triggers))
     found = replace(candidate("t", 0.3, kind, hits), topic=known)
-    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {}, CONTEXT)
+    rows = rows_of([found], {} if answer is None else {"t": GateOutcome(answer, "test")}, {})
     hints = [("Use Python 3", "xrange"), ("Finish it", "todo")] if given else []
     assert [(each.hint, each.matched) for each in corrections_of([known], rows)] == hints

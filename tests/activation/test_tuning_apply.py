@@ -197,7 +197,7 @@ def test_labels_are_scored_by_fits_without_them_once_they_are_there(engine: Engi
     assert not taught.held_out
     honest = engine.tuning.hold_out()
     assert honest.held_out and engine.tuning.table() is honest
-    column = honest.column(TOPIC)
+    column = honest.columns[TOPIC]
     assert honest.scores[0, column] > taught.scores[0, column]
     assert np.array_equal(honest.scores[1:], taught.scores[1:]), "of messages that are no labels"
 

@@ -86,7 +86,7 @@ def test_figures_and_flips_equal_deciding_each_message_again(
     watchers = SETTINGS[named]
     table = table_of(log(seed), TOPICS, watchers, "local")
     for name in table.topics:
-        column, now = table.column(name), thresholds or table.today(name)
+        column, now = table.columns[name], thresholds or table.today(name)
         was, after = (
             [judge(table, row, name, each, watchers) for row in range(table.size)] for each in (None, now)
         )

@@ -110,14 +110,14 @@ def judge(
     table: MessageTable, row: int, name: str, thresholds: Thresholds | None, settings: WatcherSettings
 ) -> str:
     """Decide one message as the pipeline would with other thresholds in the file (the slow way)."""
-    known = table.topic(name)
+    known = table.topics[name]
     if thresholds is not None:
         known = own_thresholds(known, settings, thresholds).on(known)
     message = table.messages[row]
     step = decide(
         known,
         message.hits.get(name, ()),
-        round(float(table.scores[row, table.column(name)]), 6),
+        round(float(table.scores[row, table.columns[name]]), 6),
         settings,
         is_input=message.direction == "input",
     )

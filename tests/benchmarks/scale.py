@@ -87,9 +87,7 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
         similarity.score(text)
 
     gate = Gate(gate_provider(config.gate, files, _never_answer), config.gate, GateCache(files))
-    pipeline = WatcherPipeline(
-        _FixedTopics(tuple(known)), matcher, scorer, gate, config.watchers, config.gate
-    )
+    pipeline = WatcherPipeline(lambda: known, matcher, scorer, gate, config.watchers, config.gate)
 
     def trace(text: str) -> None:
         pipeline.process(text, record=False, ask=False)
@@ -116,13 +114,6 @@ def _compared(known: list[Topic], messages: list[str], setting: Setting, note: s
         rival = f"semantic-router, {router.encoder}"
         yield Row(f"{name}, tiers 1 and 2", scored, rival, chosen)
         yield Row(f"{name}, made ready", prepared, rival, routed)
-
-
-@dataclass(frozen=True, slots=True)
-class _FixedTopics:
-    """Topics without files."""
-
-    topics: tuple[Topic, ...]
 
 
 async def _never_answer(_question: GateQuestion, _seconds: float) -> None:

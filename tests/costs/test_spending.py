@@ -18,7 +18,7 @@ from engine.pipeline.assembly import embedder_for
 from engine.providers.chat import ChatReply, Usage
 from engine.settings.model import CostSettings, SearchSettings
 from engine.store.faults import fail, trip
-from tests.activation.test_gates import Model, replied
+from tests.activation.test_gate import Model, replied
 from tests.costs.conftest import Till
 from tests.discussions.scripted import Scripted
 from tests.engine.flush_support import NOTES, Desk, Provider, reply

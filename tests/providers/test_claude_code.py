@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.activation.gate import Gate, GateQuestion
-from engine.activation.gates import ModelGate
+from engine.activation.gate import Gate, GateQuestion, ModelGate
 from engine.errors import GateError
 from engine.providers import asking
 from engine.providers.chat import Usage

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from engine.activation.gate import Gate, GateCache
-from engine.activation.gates import ModelGate
+from engine.activation.gate import Gate, GateCache, ModelGate
 from engine.activation.patterns import PatternMatcher
 from engine.activation.pipeline import WatcherPipeline
 from engine.activation.similarity import TfidfScorer
 from engine.activation.trace import TopicTrace
 from engine.settings.model import GateSettings, PolicyRow, WatcherSettings
-from tests.activation.support import Topics, pr_topic, topic, workspace_files
+from tests.activation.support import pr_topic, topic, workspace_files
 from tests.providers.conftest import KEY, Service, json_response
 
 
@@ -24,8 +23,8 @@ def pipeline_with_gate(service: Service, tmp_path: Path) -> Iterator[WatcherPipe
     settings = GateSettings(deadline_s=20)
     gate = Gate(ModelGate(service.provider()), settings, GateCache(workspace_files(tmp_path)))
     watchers = WatcherSettings(preset="spec", nominate="pattern", policy={"high": PolicyRow(gate=0.0)})
-    source = Topics((pr_topic(), topic("other", "Nothing of this.")))
-    pipeline = WatcherPipeline(source, PatternMatcher(), TfidfScorer(), gate, watchers, settings)
+    topics = pr_topic(), topic("other", "Nothing of this.")
+    pipeline = WatcherPipeline(lambda: topics, PatternMatcher(), TfidfScorer(), gate, watchers, settings)
     yield pipeline
     service.release.set()
     pipeline.close()
@@ -78,7 +77,7 @@ def test_a_dripping_server_takes_no_longer_than_the_deadline(service: Service, t
     gate = Gate(ModelGate(service.provider()), settings)
     watchers = WatcherSettings(preset="spec", policy={"high": PolicyRow(gate=0.0)})
     pipeline = WatcherPipeline(
-        Topics((pr_topic(),)), PatternMatcher(), TfidfScorer(), gate, watchers, settings
+        lambda: (pr_topic(),), PatternMatcher(), TfidfScorer(), gate, watchers, settings
     )
     row = first_row(pipeline)
     assert row.verdict == "failed" and "no answer within 0.5 s" in row.why

@@ -11,7 +11,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import engine
-from engine.activation.gates import excerpt
+from engine.activation.gate import excerpt
 from engine.providers.anthropic import Anthropic
 from engine.providers.asking import complete
 from engine.providers.chat import ChatRequest

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from engine.activation.explain import Case, PolicyContext, flip, why
+from engine.activation.candidates import row_of
+from engine.activation.explain import Candidate, PolicyContext
 from engine.activation.policy import decide
 from engine.activation.trace import (
     Contribution,
@@ -17,7 +18,6 @@ from engine.activation.trace import (
     TopicTrace,
     Trace,
     TriggerHit,
-    Verdict,
 )
 from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from tests.activation.support import topic
@@ -62,26 +62,10 @@ def probability_row(
     )
     contributions = tuple(Contribution(*pair) for pair in weights.items())
     step = decide(known, found, score, SETTINGS)
-    kinds: dict[str, Verdict] = {"activate": "active", "drop": "dropped", "manual": "manual"}
-    answers: dict[str, Verdict] = {"yes": "active", "no": "rejected", "failed": "failed"}
-    verdict = answers[gate.answer] if gate else kinds[step.kind]
-    case = Case(known, found, score, step, gate, verdict, PolicyContext("input", SETTINGS), contributions)
-    return TopicTrace(
-        topic=name,
-        priority=known.priority,
-        activation=known.activation,
-        hits=found,
-        score=score,
-        threshold=step.threshold,
-        activate_at=step.activate_at,
-        gate_at=step.gate_at,
-        rule=step.rule,
-        gate=gate,
-        verdict=verdict,
-        why=why(case),
-        flip=flip(case),
-        contributions=contributions,
-        words=tuple(
+    case = Candidate(known, found, score, step, PolicyContext("input", SETTINGS), (), gate, contributions)
+    return row_of(
+        case,
+        tuple(
             Span(at, at + len(word), weight)
             for word, weight in (words or {}).items()
             for at in [text.index(word)]

@@ -162,7 +162,7 @@ def threshold_text(threshold: float | None) -> str:
 
 def flips_tree(log: MessageTable, topic: str, turned: Flips) -> dict[str, Any]:
     """The flipped messages as JSON; ``id`` is that of the topic's decision, empty if none was logged."""
-    column, rows = log.column(topic), []
+    column, rows = log.columns[topic], []
     for flip in turned.rows:
         message = log.messages[flip.row]
         decision = message.decisions.get(topic)

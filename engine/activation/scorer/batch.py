@@ -22,14 +22,12 @@ from engine.activation.signals import probability_of
 from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from engine.activation.scorer.store import FitStore
-    from engine.activation.scorer.texts import Embedding, TopicTexts
+    from engine.activation.scorer.texts import TopicTexts
+    from engine.activation.scorer.words import Floats
     from engine.activation.similarity import Hits
+    from engine.meaning.vectors import TokenVectors
     from engine.topics.model import Topic
-
-    Floats = NDArray[numpy.float32]
 
 FOLDS = 4
 """Number of fits that score the labelled messages, each without the labels of its own."""
@@ -50,9 +48,9 @@ class CalibratedBatch(Batch):
 
     def __init__(
         self,
-        known: Callable[[], Known | None],
+        known: Callable[[], Known],
         fit: Callable[[Mapping[str, Topic], Sequence[TopicTexts]], Fitted],
-        vectors: Embedding,
+        vectors: TokenVectors,
         store: FitStore | None,
     ) -> None:
         self._known = known
@@ -70,8 +68,6 @@ class CalibratedBatch(Batch):
         """
         known = self._known()
         found = numpy.zeros((len(messages), len(topics)), dtype=numpy.float32)
-        if known is None:
-            return found, True
         labels = labels_in(known.texts)
         kept = self._held_out if known.fitted.names == self._names else {}
         totals = self._totals(known.fitted, messages)
@@ -84,7 +80,8 @@ class CalibratedBatch(Batch):
     def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
         """Fits the topics ``FOLDS`` times for ``score``, which takes seconds, unless it was done before."""
         known = self._known()
-        if known is None or self._key == (key := self._key_of(known)):
+        key = self._key_of(known)
+        if key == self._key:
             return
         hits = dict(messages)
         labels = sorted(labels_in(known.texts), key=hash_of)

@@ -54,14 +54,10 @@ def with_hits(
     """
     share = min(1.0, max(0.0, (MANY - taught) / (MANY - FEW)))
     lifted = before + share * max(0.0, rest + LEAST_LOGIT - before)
-    return lifted + share * _weight(topic, hits, message_words)
-
-
-def _weight(topic: Topic, hits: Sequence[TriggerHit], message_words: frozenset[str]) -> float:
     # Only hits in the message's direction are passed, so a trigger for the output has fired on output.
     strongest = max(KINDS[kind_of(topic, hit, "output")] for hit in hits)
     covered = frozenset[str]().union(*(content_words(hit.matched) for hit in hits))
-    return strongest + (COVERING if message_words <= covered else 0.0)
+    return lifted + share * (strongest + (COVERING if message_words <= covered else 0.0))
 
 
 def directness_of(text: str, hits: Iterable[TriggerHit]) -> float:

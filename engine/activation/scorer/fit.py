@@ -17,12 +17,9 @@ from engine.activation.scorer.texts import REFUSED, TopicTexts, refused_in, rows
 from engine.activation.scorer.words import Terms, terms_of, words_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from engine.activation.scorer.texts import Embedding
-
-    Floats = NDArray[numpy.float32]
-    Integers = NDArray[Any]
+    from engine.activation.scorer.fitted import Integers
+    from engine.activation.scorer.words import Codes, Floats
+    from engine.meaning.vectors import TokenVectors
 
 C = 8.0
 """Inverse of the regularisation."""
@@ -41,8 +38,8 @@ _TERMS_AT_ONCE = 4_096
 
 def fit(
     topics: Sequence[TopicTexts],
-    vectors: Embedding,
-    fired: Callable[[str], Mapping[str, float]] | None = None,
+    vectors: TokenVectors,
+    fired: Callable[[str], Mapping[str, float]] = lambda _text: {},
 ) -> Fitted:
     """Fits topics, in their given order.
 
@@ -78,6 +75,7 @@ def fit(
         coefficients, base = numpy.vstack([-coefficients, coefficients]) / 2, numpy.append(-base, base) / 2
     per_row = back @ coefficients.T
     offsets, classes, kept = _weights(table, per_row)
+    taught = [len({*topic.examples, *topic.useful}) + AGAINST * len(topic.noise) for topic in topics]
     return Fitted(
         names=tuple(topic.name for topic in topics),
         codes=terms,
@@ -87,29 +85,25 @@ def fit(
         weights=kept,
         vectors=(meaning.T @ per_row).astype(numpy.float32),
         base=base.astype(numpy.float32),
-        taught=numpy.array([*map(_taught, topics)], dtype=numpy.float32),
+        taught=numpy.array(taught, dtype=numpy.float32),
     )
-
-
-def _taught(topic: TopicTexts) -> int:
-    return len({*topic.examples, *topic.useful}) + AGAINST * len(topic.noise)
 
 
 def _table(
     texts: Sequence[str],
     topics: Sequence[TopicTexts],
-    fired: Callable[[str], Mapping[str, float]] | None,
-) -> tuple[NDArray[numpy.uint32], Floats, Any]:
+    fired: Callable[[str], Mapping[str, float]],
+) -> tuple[Codes, Floats, Any]:
     """The terms of texts, sorted, with their inverse document frequencies; and the texts as rows of a sparse
     matrix of the values of their terms.
     """
     known = {topic.name for topic in topics}
-    found: list[tuple[int, NDArray[numpy.uint32], Floats, int]] = []  # row, codes, counts, block
+    found: list[tuple[int, Codes, Floats, int]] = []  # row, codes, counts, block
     for row, text in enumerate(texts):
         terms = _terms_of(text)
         found.append((row, terms.words, terms.word_counts, 0))
         found.append((row, terms.parts, terms.part_counts, 1))
-        names = {name: of for name, of in fired(text).items() if name in known} if fired is not None else {}
+        names = {name: of for name, of in fired(text).items() if name in known}
         codes = numpy.array([*map(trigger_code, names)], dtype=numpy.uint32)
         found.append((row, codes, numpy.array([*names.values()], dtype=numpy.float32), 2))
     sizes = [len(codes) for _, codes, _, _ in found]

@@ -1,27 +1,28 @@
-"""The regression as arrays: from the terms of a message to the log-odds of each topic."""
+"""The regression as arrays: from a message's terms to the log-odds of each topic, and its telling words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from engine.activation.scorer.evidence import directness_of, with_hits
-from engine.activation.scorer.words import Terms, code_of
+from engine.activation.scorer.words import Terms, code_of, parts_of, places_of, terms_of
 from engine.activation.signals import content_words
+from engine.activation.similarity import spans
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.activation.scorer.texts import TopicTexts
+    from engine.activation.scorer.words import Codes, Floats
     from engine.activation.similarity import Hits
+    from engine.activation.trace import Span
     from engine.topics.model import Topic
 
-    Codes = NDArray[numpy.uint32]
-    Floats = NDArray[numpy.float32]
     Doubles = NDArray[numpy.float64]
     Integers = NDArray[Any]
 
@@ -29,6 +30,8 @@ PARTS_SHARE = 0.7
 """Length of the vector of a text's parts of words; that of its words has length 1."""
 MEANING_SHARE = 0.7
 """Length of its embedding."""
+LEAST_SHOWN = 0.2
+"""Share of the strongest word's weight below which a word is not shown."""
 
 _CERTAIN = 16.0
 _UNKNOWN = -5.0
@@ -53,10 +56,26 @@ class Fitted:
     base: Floats  # float32 ``[T + 1]``
     taught: Floats  # float32 ``[T]``: messages each topic was taught with, a noise label for ``AGAINST``
 
-    @classmethod
-    def array_names(cls) -> tuple[str, ...]:
-        """The fields that are arrays."""
-        return tuple(item.name for item in fields(cls) if item.name != "names")
+
+def layout(topics: int, terms: int, weights: int, dimensions: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """The type of the elements and the shape of each array of a fit."""
+    return {
+        "codes": ("uint32", (terms,)),
+        "idf": ("float32", (terms,)),
+        "offsets": ("int32", (terms + 1,)),
+        "classes": ("int32", (weights,)),
+        "weights": ("float32", (weights,)),
+        "vectors": ("float32", (dimensions, topics + 1)),
+        "base": ("float32", (topics + 1,)),
+        "taught": ("float32", (topics,)),
+    }
+
+
+_EMPTY = layout(0, 0, 0, 0)
+ARRAYS = tuple(_EMPTY)
+"""The names of the arrays, in order."""
+NO_FIT = Fitted((), **{name: numpy.zeros(shape, kind) for name, (kind, shape) in _EMPTY.items()})
+"""The fit of no topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +116,14 @@ def parts_of_message(terms: Terms, vector: Floats, triggers: Mapping[str, float]
         triggers: The topics whose triggers fired, with ``directness_of`` their hits.
     """
     fired = numpy.array([trigger_code(name) for name in triggers], dtype=numpy.uint32)
-    words = values_of(terms.words, terms.word_counts, fitted)
-    letters = PARTS_SHARE * values_of(terms.parts, terms.part_counts, fitted)
+    words = _values_of(terms.words, terms.word_counts, fitted)
+    letters = PARTS_SHARE * _values_of(terms.parts, terms.part_counts, fitted)
     return Parts(
         fitted.base,
-        summed(terms.words, words, fitted),
-        summed(terms.parts, letters, fitted),
+        _summed(terms.words, words, fitted),
+        _summed(terms.parts, letters, fitted),
         MEANING_SHARE * (vector @ fitted.vectors),
-        summed(fired, numpy.array([*triggers.values()], dtype=numpy.float32), fitted),
+        _summed(fired, numpy.array([*triggers.values()], dtype=numpy.float32), fitted),
     )
 
 
@@ -113,16 +132,16 @@ def trigger_code(topic: str) -> int:
     return code_of(f"!{topic}")
 
 
-def values_of(codes: Codes, counts: Floats, fitted: Fitted) -> Floats:
+def _values_of(codes: Codes, counts: Floats, fitted: Fitted) -> Floats:
     """The values of the terms of a text: sublinear TF-IDF of length 1; 0 for unknown terms."""
-    places, known = places_in(fitted.codes, codes)
+    places, known = _places_in(fitted.codes, codes)
     values = numpy.zeros(len(codes), dtype=numpy.float32)
     values[known] = (1 + numpy.log(counts[known])) * fitted.idf[places]
     length = float(numpy.sqrt(values @ values))
     return values / length if length > 0 else values
 
 
-def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_]]:
+def _places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_]]:
     """Looks codes up in sorted ones: the places of those found, in order, and for each whether it is."""
     if not len(known):
         return numpy.zeros(0, dtype=numpy.int64), numpy.zeros(len(codes), dtype=bool)
@@ -131,17 +150,17 @@ def places_in(known: Codes, codes: Codes) -> tuple[Integers, NDArray[numpy.bool_
     return places[is_known], is_known
 
 
-def summed(codes: Codes, values: Floats, fitted: Fitted) -> Floats:
+def _summed(codes: Codes, values: Floats, fitted: Fitted) -> Floats:
     """The sum of terms' weights times their values, float32 ``[T + 1]``."""
-    places, known = places_in(fitted.codes, codes)
-    sizes, classes, weights = gathered(places, fitted)
+    places, known = _places_in(fitted.codes, codes)
+    sizes, classes, weights = _gathered(places, fitted)
     whole = numpy.bincount(
         classes, weights=weights * numpy.repeat(values[known], sizes), minlength=len(fitted.base)
     )
     return whole.astype(numpy.float32)
 
 
-def gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floats]:
+def _gathered(places: Integers, fitted: Fitted) -> tuple[Integers, Integers, Floats]:
     """The number of weights of each of some terms, and their classes and weights, one after the other."""
     firsts = fitted.offsets[places]
     sizes = fitted.offsets[places + 1] - firsts
@@ -179,3 +198,55 @@ def logits_of(total: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubl
     with numpy.errstate(divide="ignore"):
         found: Doubles = numpy.clip(numpy.log(shares / others), -_CERTAIN, _CERTAIN)[:-1]
     return found, added
+
+
+def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:
+    """For each topic index the content words that speak for it, weighted by what they and their parts add to
+    its log-odds; in order and not overlapping. A pair of words counts half for each.
+    """
+    places = places_of(text)
+    if not places or not topics:
+        return [()] * len(topics)
+    terms = terms_of([word for word, _, _ in places])
+    adds = _added(terms.words, _values_of(terms.words, terms.word_counts, fitted), fitted, topics)
+    adds |= _added(
+        terms.parts, PARTS_SHARE * _values_of(terms.parts, terms.part_counts, fitted), fitted, topics
+    )
+    nothing = numpy.zeros(len(topics), dtype=numpy.float32)
+    of_word: dict[str, Any] = {}
+    for word in {word for word, _, _ in places}:
+        known = [adds[code] for code in (code_of(word), *parts_of(word).tolist()) if code in adds]
+        of_word[word] = sum(known, nothing)
+    for (first, _, _), (second, _, _) in pairwise(places):
+        pair = adds.get(code_of(f"{first} {second}"))
+        if pair is not None:
+            of_word[first], of_word[second] = of_word[first] + pair / 2, of_word[second] + pair / 2
+    telling = {word for word, _, _ in places if content_words(word)}
+    found: list[tuple[Span, ...]] = []
+    for index in range(len(topics)):
+        parts = [(start, end, float(of_word[word][index])) for word, start, end in places if word in telling]
+        least = LEAST_SHOWN * max((weight for *_, weight in parts), default=0.0)
+        found.append(spans(_joined([part for part in parts if part[2] > max(0.0, least)])))
+    return found
+
+
+def _added(codes: Codes, values: Floats, fitted: Fitted, topics: Sequence[int]) -> dict[int, Floats]:
+    """What each known term adds to the log-odds of some topics, by its code."""
+    places, known = _places_in(fitted.codes, codes)
+    sizes, classes, weights = _gathered(places, fitted)
+    row = numpy.repeat(numpy.arange(len(places)), sizes)
+    table = numpy.zeros((len(places), len(fitted.base)), dtype=numpy.float32)
+    table[row, classes] = weights * numpy.repeat(values[known], sizes)
+    return dict(zip(codes[known].tolist(), table[:, list(topics)], strict=True))
+
+
+def _joined(parts: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+    """Parts with overlapping ones merged, as in texts without spaces."""
+    joined: list[tuple[int, int, float]] = []
+    for start, end, weight in parts:
+        if joined and start < joined[-1][1]:
+            first, before, strongest = joined[-1]
+            joined[-1] = (first, max(before, end), max(strongest, weight))
+        else:
+            joined.append((start, end, weight))
+    return joined

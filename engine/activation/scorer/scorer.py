@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.activation.scorer.fitted import (
+    NO_FIT,
     Fitted,
     Known,
     Parts,
     fired_by,
     logits_of,
     parts_of_message,
+    telling_words,
 )
-from engine.activation.scorer.highlight import telling_words
 from engine.activation.scorer.store import FitStore, fingerprint
-from engine.activation.scorer.texts import Embedding, TopicTexts, texts_of
+from engine.activation.scorer.texts import TopicTexts, texts_of
 from engine.activation.scorer.words import terms_of, words_of
 from engine.activation.signals import CALIBRATED, TRIGGER_SIGNAL, probability_of
 from engine.activation.similarity import Explanation, Hits
@@ -29,13 +30,9 @@ from engine.meaning.vectors import TokenVectors
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from engine.activation.labelled import Labelled
     from engine.activation.scorer.batch import CalibratedBatch
     from engine.topics.model import Topic
-
-    Floats = NDArray[numpy.float32]
 
 Fired = Callable[[str], Mapping[str, float]]
 """Returns the topics whose triggers fire on a text, with ``directness_of`` their hits."""
@@ -77,18 +74,18 @@ class CalibratedScorer:
     def __init__(
         self,
         *,
-        vectors: Embedding | None = None,
+        vectors: TokenVectors | None = None,
         store: FitStore | None = None,
-        labelled: Callable[[], Mapping[str, Labelled]] | None = None,
-        matching: Callable[[Sequence[Topic]], Fired] | None = None,
+        labelled: Callable[[], Mapping[str, Labelled]] = dict,
+        matching: Callable[[Sequence[Topic]], Fired] = lambda _topics: lambda _text: {},
         patient: bool = True,
     ) -> None:
-        self._vectors: Embedding = vectors or TokenVectors()
+        self._vectors = vectors or TokenVectors()
         self._store = store
         self._labelled = labelled
         self._matching = matching
         self._patient = patient
-        self._known: Known | None = None
+        self._known = Known({}, (), NO_FIT, {})
         self._last: _Last | None = None
         self._updating = threading.Lock()
         self._relearning = threading.Lock()
@@ -115,23 +112,17 @@ class CalibratedScorer:
         """
         with self._relearning:
             before = known = self._known
-            while known is not None:
-                texts = self._texts(known.topics)
-                if texts == known.texts:
-                    break
+            while (texts := self._texts(known.topics)) != known.texts:
                 with self._fitting() as is_alone:
                     is_left = not (is_alone or self._patient)
                     if is_left or self._replaced(known, known.topics, texts):
                         break
                 known = self._known
-            after = self._known
-        return before is not None and after is not None and after.texts != before.texts
+            return self._known.texts != before.texts
 
     def score(self, text: str, hits: Hits) -> dict[str, float]:
         """The probability of every topic."""
         known = self._known
-        if known is None:
-            return {}
         logits = self._find(text, hits, known).logits
         return {name: probability_of(logits[name]) for name in known.topics}
 
@@ -143,8 +134,6 @@ class CalibratedScorer:
         """
         found = self._last
         if found is None or found.text != text or found.hits != hits:
-            if self._known is None:
-                return {}
             found = self._find(text, hits, self._known)
         known = found.known
         wanted = [name for name in dict.fromkeys(names) if name in found.logits]
@@ -165,12 +154,12 @@ class CalibratedScorer:
 
     def _texts(self, topics: Mapping[str, Topic]) -> tuple[TopicTexts, ...]:
         """The current texts of the topics, including labels."""
-        labelled = self._labelled() if self._labelled is not None else {}
+        labelled = self._labelled()
         return tuple(texts_of(topic, labelled.get(name)) for name, topic in topics.items())
 
     def _replaced(
         self,
-        known: Known | None,
+        known: Known,
         topics: Mapping[str, Topic],
         texts: tuple[TopicTexts, ...],
         *,
@@ -179,17 +168,18 @@ class CalibratedScorer:
         """Replaces the known state by topics and a fit of their texts, unless it is no longer ``known``;
         returns whether it did. No message waits for the fit.
         """
-        key, fitted, is_new = "", None if known is None else known.fitted, False
-        if known is None or known.texts != texts:
+        key, fitted, is_new = "", known.fitted, False
+        if known.texts != texts:
             key = fingerprint(texts, self._vectors.version)
-            fitted = self._stored(key)
-            if fitted is None and patient:
+            stored = self._stored(key)
+            if stored is not None:
+                fitted = stored
+            elif patient:
                 fitted, is_new = self._fit(topics, texts), True
-            elif fitted is None:
+            else:
                 texts = ()  # not these texts: ``relearn`` fits them
-                fitted = known.fitted if known is not None else self._stored("")
-        if fitted is None:
-            fitted = NO_FIT
+                if not fitted.names:
+                    fitted = self._stored("") or NO_FIT
         with self._replacing:
             if self._known is not known:
                 return False
@@ -212,8 +202,7 @@ class CalibratedScorer:
             return NO_FIT
         from engine.activation.scorer.fit import fit  # noqa: PLC0415 — imports scikit-learn
 
-        fired = None if self._matching is None else self._matching(tuple(topics.values()))
-        return fit(texts, self._vectors, fired)
+        return fit(texts, self._vectors, self._matching(tuple(topics.values())))
 
     def _stored(self, key: str) -> Fitted | None:
         return None if self._store is None else self._store.load(key, self._vectors.dimensions)
@@ -228,20 +217,6 @@ class CalibratedScorer:
         found = dict(zip(known.topics, logits.tolist(), strict=True))
         self._last = last = _Last(text, dict(hits), known, parts, added, found)
         return last
-
-
-NO_FIT = Fitted(
-    names=(),
-    codes=numpy.zeros(0, dtype=numpy.uint32),
-    idf=numpy.zeros(0, dtype=numpy.float32),
-    offsets=numpy.zeros(1, dtype=numpy.int32),
-    classes=numpy.zeros(0, dtype=numpy.int32),
-    weights=numpy.zeros(0, dtype=numpy.float32),
-    vectors=numpy.zeros((0, 1), dtype=numpy.float32),
-    base=numpy.zeros(1, dtype=numpy.float32),
-    taught=numpy.zeros(0, dtype=numpy.float32),
-)
-"""The fit of no topic."""
 
 
 def _shown(parts: Mapping[str, float]) -> tuple[Contribution, ...]:

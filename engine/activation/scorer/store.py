@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.fitted import ARRAYS, Fitted, layout
 from engine.activation.scorer.texts import TopicTexts, nothing
 from engine.errors import AutopoiesisError
 from engine.store import checked
 from engine.store.files import lock_place
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from engine.activation.scorer.words import Floats
     from engine.store.files import Files
 
 FIT_PATH = "scratch/similarity.fit"
@@ -34,11 +33,6 @@ LOCK_NAME = "scratch/.fit.lock"
 """Held by a process that fits."""
 _FORM = 6
 """Version of the fit; others are ignored."""
-_TYPES = {
-    **dict.fromkeys(Fitted.array_names(), "float32"),
-    **{"codes": "uint32", "offsets": "int32", "classes": "int32"},
-}
-"""The types of the elements of the arrays."""
 
 
 def fingerprint(topics: Sequence[TopicTexts], vectors: str) -> str:
@@ -69,7 +63,7 @@ class FitStore:
             head = json.loads(stream.readline())
             if head["form"] != _FORM:
                 return None
-            arrays = {each: numpy.load(stream) for each in Fitted.array_names()}
+            arrays = {each: numpy.load(stream) for each in ARRAYS}
             fitted = Fitted(names=tuple(map(str, head["names"])), **arrays)
         except (ValueError, KeyError, TypeError, EOFError, RecursionError):
             return None
@@ -96,11 +90,11 @@ class FitStore:
         """Stores a fit; errors are ignored."""
         head = json.dumps({"fit": name, "form": _FORM, "names": fitted.names}, separators=(",", ":"))
         stream = io.BytesIO()
-        for each in Fitted.array_names():
+        for each in ARRAYS:
             numpy.save(stream, getattr(fitted, each))
         checked.save(self._files, FIT_PATH, f"{head}\n".encode(), stream.getvalue())
 
-    def load_held_out(self, name: str, shape: tuple[int, int]) -> NDArray[numpy.float32] | None:
+    def load_held_out(self, name: str, shape: tuple[int, int]) -> Floats | None:
         """What ``save_held_out`` stored under this name; ``None`` if it is another or damaged."""
         head = b"%s\n" % name.encode()
         data = checked.load(self._files, HELD_OUT_PATH, head)
@@ -108,26 +102,18 @@ class FitStore:
             return None
         return numpy.frombuffer(data, numpy.float32, offset=checked.SUM + len(head)).reshape(shape)
 
-    def save_held_out(self, name: str, totals: NDArray[numpy.float32]) -> None:
+    def save_held_out(self, name: str, totals: Floats) -> None:
         """Stores the log-odds of labelled messages by fits without them; errors are ignored."""
         checked.save(self._files, HELD_OUT_PATH, b"%s\n" % name.encode(), totals.tobytes())
 
 
 def _is_sound(fitted: Fitted, dimensions: int) -> bool:
     """Whether the arrays belong together: a file that somebody made fails no message."""
-    classes, terms, weights = len(fitted.names) + 1, fitted.codes.size, fitted.weights.size
-    shapes: dict[str, tuple[int, ...]] = {
-        "codes": (terms,),
-        "idf": (terms,),
-        "offsets": (terms + 1,),
-        "taught": (classes - 1,),
-    }
-    shapes |= {"classes": (weights,), "weights": (weights,), "base": (classes,)}
-    shapes["vectors"] = (dimensions, classes)
-    if any(getattr(fitted, name).shape != shape for name, shape in shapes.items()):
-        return False
-    if any(getattr(fitted, name).dtype != kind for name, kind in _TYPES.items()):
+    topics, weights = len(fitted.names), fitted.weights.size
+    expected = layout(topics, fitted.codes.size, weights, dimensions)
+    arrays = ((getattr(fitted, name), kind) for name, kind in expected.items())
+    if any((array.dtype, array.shape) != kind for array, kind in arrays):
         return False
     ends, of = fitted.offsets, fitted.classes
     is_ordered = ends[0] == 0 and ends[-1] == weights and bool(numpy.all(numpy.diff(ends) >= 0))
-    return is_ordered and bool(numpy.all((of >= 0) & (of < classes)) and numpy.isfinite(fitted.base).all())
+    return is_ordered and bool(numpy.all((of >= 0) & (of <= topics)) and numpy.isfinite(fitted.base).all())

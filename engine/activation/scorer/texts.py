@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
     from engine.activation.labelled import Labelled
     from engine.topics.model import Topic
 
@@ -29,17 +26,6 @@ agent opened the topic, one that a person labelled useful, or as noise."""
 
 _SEPARATORS = expression(r"[-_./]+")
 _NOTHING_FILE = Path(__file__).parent / "data" / "nothing.txt"
-
-
-class Embedding(Protocol):
-    """Computes vectors of texts, such as ``TokenVectors``."""
-
-    version: str
-
-    @property
-    def dimensions(self) -> int: ...
-
-    def embed(self, texts: Sequence[str]) -> NDArray[numpy.float32]: ...
 
 
 @dataclass(frozen=True, slots=True)

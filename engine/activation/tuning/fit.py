@@ -109,7 +109,7 @@ def propose(table: MessageTable, topic: str) -> Proposal:
         KeyError: There is no such topic.
     """
     today, before = table.today(topic), figures(table, topic)
-    labels = np.where(table.fixed(topic), np.int8(-1), table.labels[:, table.column(topic)])
+    labels = np.where(table.fixed(topic), np.int8(-1), table.labels[:, table.columns[topic]])
     refused = settled(table, topic) or _thin(before, labels)
     if refused:
         return Proposal(topic, today, None, refused, before, None, None)
@@ -127,7 +127,7 @@ def propose(table: MessageTable, topic: str) -> Proposal:
 
 def best_thresholds(table: MessageTable, topic: str, labels: Marks) -> Thresholds:
     """The best pair of thresholds for labels: 1 useful, 0 noise, -1 none, -2 left out, for each message."""
-    today, scores = table.today(topic), table.scores[:, table.column(topic)].astype(np.float64)
+    today, scores = table.today(topic), table.scores[:, table.columns[topic]].astype(np.float64)
     active = today.activate
     # Useful labels alone say nothing about what else a lower threshold would let in.
     if active is not None and (labels == 0).any():

@@ -111,7 +111,7 @@ def figures(table: MessageTable, topic: str, thresholds: Thresholds | None = Non
     Raises:
         KeyError: There is no such topic.
     """
-    return figures_of(table, topic, table.outcomes(topic, thresholds), table.labels[:, table.column(topic)])
+    return figures_of(table, topic, table.outcomes(topic, thresholds), table.labels[:, table.columns[topic]])
 
 
 def figures_of(
@@ -120,7 +120,7 @@ def figures_of(
     """The figures of given outcomes and labels of a topic for each message."""
     # By label and outcome; the labels are -1, 0 and 1.
     counts = np.bincount(3 * (labels.astype(np.intp) + 1) + outcomes, minlength=9).reshape(3, 3).tolist()
-    by = np.bincount(table.labellers[:, table.column(topic)], minlength=len(LABELLERS)).tolist()
+    by = np.bincount(table.labellers[:, table.columns[topic]], minlength=len(LABELLERS)).tolist()
     (_, _, _), noise, useful = counts
     offers = int(table.times[outcomes == UNSURE].sum()) / table.days
     return _figures(
@@ -143,7 +143,7 @@ def figures_of(
 
 def settled(table: MessageTable, topic: str) -> str:
     """Why thresholds have no effect on a topic, one line; empty if they do."""
-    known = table.topic(topic)
+    known = table.topics[topic]
     if known.activation == "manual":
         return "activated only by hand: the thresholds have no effect"
     if known.forced is not None:
@@ -159,7 +159,7 @@ def alone_text(table: MessageTable, topic: str) -> str:
         KeyError: There is no such topic.
     """
     fires = int((table.fixed(topic) & (table.outcomes(topic) == ACTIVE)).sum())
-    if (text := settled(table, topic)) or table.topic(topic).activation != "auto" or not fires:
+    if (text := settled(table, topic)) or table.topics[topic].activation != "auto" or not fires:
         return text
     times = "1 time" if fires == 1 else f"{fires:,} times"
     return f"a trigger alone activated it {times}; with activation: gated, labels would count"
@@ -186,7 +186,7 @@ def flips(
     """
     was, now = table.outcomes(topic, before), table.outcomes(topic, after)
     rows = np.flatnonzero(was != now)
-    labels = table.labels[rows, table.column(topic)]
+    labels = table.labels[rows, table.columns[topic]]
     kinds = np.where(labels < 0, 2, np.where((now[rows] > was[rows]) == (labels == 1), 0, 1))
     fixed, lost, changed = np.bincount(kinds, minlength=3).tolist()
     first = np.lexsort((-rows, labels < 0))[: max(limit, 0)]
@@ -203,7 +203,7 @@ def flips(
 
 def histogram(table: MessageTable, topic: str, bins: int) -> Histogram:
     """The labelled messages of a topic by score; a score of 1 is in the last bin."""
-    column = table.column(topic)
+    column = table.columns[topic]
     labels, fixed = table.labels[:, column], table.fixed(topic)
     places = np.minimum((table.scores[:, column] * bins).astype(np.intp), bins - 1)
     noise, useful = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -38,6 +39,7 @@ MESSAGES_LIMIT = 10_000
 FREE_GATES = frozenset({"", "agent", "local", "ask"})
 """Gates whose answers are free."""
 
+_OPEN = -1
 _DAY_S = 86_400.0
 _MIN_SCORE = 1e-30
 
@@ -71,7 +73,7 @@ def messages_in(decisions: Iterable[Decision], topics: Mapping[str, Topic]) -> l
             message.at, message.times = decision.at, message.times + 1
         topic = decision.topic
         before = message.decisions.get(topic)
-        if before is None or _rank(decision) >= _rank(before):
+        if before is None or LABELLER_RANK[decision.label[1]] >= LABELLER_RANK[before.label[1]]:
             message.decisions[topic] = decision
         if topic in topics:
             message.hits[topic] = _hits(decision, topics[topic])
@@ -91,7 +93,8 @@ class MessageTable:
         provider: The setting ``gate.provider``.
 
     Attributes:
-        topics: The names of the topics, sorted.
+        topics: The topics by name, sorted.
+        columns: The column of each topic in the arrays.
         days: Days from the first decision to the last one, at least 1.
         offers: Whether a topic that may apply is offered to the agent, and not asked about.
         cost_per_call: Mean cost of the answers of the gate asked last, US dollars.
@@ -113,9 +116,8 @@ class MessageTable:
         held_out: bool = True,
     ) -> None:
         self._settings = settings
-        self._topics = {topic.name: topic for topic in topics}
-        self.topics = tuple(sorted(self._topics))
-        self._columns = {name: column for column, name in enumerate(self.topics)}
+        self.topics = {topic.name: topic for topic in sorted(topics, key=lambda topic: topic.name)}
+        self.columns = {name: column for column, name in enumerate(self.topics)}
         self.messages = messages
         self.held_out = held_out
         self.scores = scores
@@ -125,38 +127,33 @@ class MessageTable:
         self._limited = provider not in ("", "local")
         self.cost_per_call = 0.0 if self.offers else _cost_per_call(decisions)
         self.times: Rows = np.array([message.times for message in messages], dtype=np.intp)
-        is_input = np.array([message.direction == "input" for message in messages], dtype=bool)
-        self._nominates = is_input if settings.nominate == "either" else np.zeros_like(is_input)
         shape = self.size, len(self.topics)
         self.hit: Truths = np.zeros(shape, dtype=bool)
         self.labels: Marks = np.full(shape, -1, dtype=np.int8)
         self.labellers: Marks = np.zeros(shape, dtype=np.int8)
-        self._certain: Truths = np.zeros(shape, dtype=bool)
-        self._negated: Truths = np.zeros(shape, dtype=bool)
+        # What becomes of a topic whatever the thresholds; _OPEN where they decide.
+        self._settled: Marks = np.full(shape, _OPEN, dtype=np.int8)
         for row, message in enumerate(messages):
+            nominates = message.direction == "input" and settings.nominate == "either"
+            self._settled[row] = _OPEN if nominates else QUIET
             for name, decision in message.decisions.items():
-                column = self._columns.get(name)
+                column = self.columns.get(name)
                 if column is None:
                     continue
                 hits, (useful, by) = message.hits.get(name, ()), decision.label
                 self.hit[row, column] = bool(hits)
-                is_event = any(hit.type in policy.EVENT_TYPES for hit in hits)
-                self._certain[row, column] = is_event or (
-                    bool(hits) and self._topics[name].activation == "auto"
-                )
-                self._negated[row, column] = decision.rule == NEGATED
+                if decision.rule == NEGATED:
+                    self._settled[row, column] = QUIET
+                elif hits:
+                    is_event = any(hit.type in policy.EVENT_TYPES for hit in hits)
+                    is_certain = is_event or self.topics[name].activation == "auto"
+                    self._settled[row, column] = ACTIVE if is_certain else _OPEN
                 if useful is not None:
                     self.labels[row, column] = useful
                     self.labellers[row, column] = LABELLERS.index(by)
-        self._best: Floats | None = None
-
-    def topic(self, name: str) -> Topic:
-        """A topic.
-
-        Raises:
-            KeyError: There is no such topic.
-        """
-        return self._topics[name]
+        for topic in topics:
+            if topic.forced is not None or topic.activation == "manual":
+                self._settled[:, self.columns[topic.name]] = ACTIVE if topic.forced else QUIET
 
     def today(self, topic: str) -> Thresholds:
         """The effective thresholds of a topic without a match (``own.today``).
@@ -164,31 +161,20 @@ class MessageTable:
         Raises:
             KeyError: There is no such topic.
         """
-        return today(self._topics[topic], self._settings)
-
-    def column(self, topic: str) -> int:
-        """The topic's column in the arrays.
-
-        Raises:
-            KeyError: There is no such topic.
-        """
-        return self._columns[topic]
+        return today(self.topics[topic], self._settings)
 
     def fixed(self, topic: str) -> Truths:
         """Whether thresholds have no effect on a message, for each."""
-        known, column = self._topics[topic], self._columns[topic]
-        if known.forced is not None or known.activation == "manual":
-            return np.ones(self.size, dtype=bool)
-        hit, matched = self.hit[:, column], self._settings.row(known.priority).matched
-        found: Truths = self._certain[:, column] | self._negated[:, column] | ~(hit | self._nominates)
+        column, matched = self.columns[topic], self._settings.row(self.topics[topic].priority).matched
+        found: Truths = self._settled[:, column] != _OPEN
         if matched is not None:
-            found |= hit & (self.scores[:, column] >= matched)
+            found |= self.hit[:, column] & (self.scores[:, column] >= matched)
         return found
 
     def can_activate(self, topic: str) -> Truths:
         """Whether the upper threshold has an effect on a message, for each."""
         is_similarity = self._settings.preset == "spec"
-        found: Truths = ~self.fixed(topic) & (self.hit[:, self._columns[topic]] | (not is_similarity))
+        found: Truths = ~self.fixed(topic) & (self.hit[:, self.columns[topic]] | (not is_similarity))
         return found
 
     def outcomes(self, topic: str, thresholds: Thresholds | None = None) -> Marks:
@@ -196,12 +182,10 @@ class MessageTable:
         found = self._by_policy(topic, thresholds)
         if not self._limited:
             return found
-        column = self._columns[topic]
-        if self._best is None:
-            self._best = self._best_offers()
+        column, best = self.columns[topic], self._best_offers
         # Only the likeliest are offered or asked about, so a topic competes with the others of a message.
         own = np.where(self._by_policy(topic, None) == UNSURE, self.scores[:, column], -1.0)
-        rival = np.where(own >= self._best[:, -LIKELIEST], self._best[:, 0], self._best[:, -LIKELIEST])
+        rival = np.where(own >= best[:, -LIKELIEST], best[:, 0], best[:, -LIKELIEST])
         lost = (found == UNSURE) & (self.scores[:, column] < rival)
         return np.where(lost, QUIET, found).astype(np.int8)
 
@@ -219,32 +203,24 @@ class MessageTable:
         return min(gate, activate), activate
 
     def _by_policy(self, topic: str, thresholds: Thresholds | None) -> Marks:
-        known, column = self._topics[topic], self._columns[topic]
-        if known.forced is not None or known.activation == "manual":
-            return np.full(self.size, ACTIVE if known.forced else QUIET, dtype=np.int8)
-        scores, hit = self.scores[:, column], self.hit[:, column]
-        found = np.zeros(self.size, dtype=np.int8)
+        known, column = self.topics[topic], self.columns[topic]
+        settled, scores, hit = self._settled[:, column], self.scores[:, column], self.hit[:, column]
         if thresholds is not None:
             known = own_thresholds(known, self._settings, thresholds).on(known)
-        for matched in (False, True):
+        by_score = []
+        for matched in (True, False):
             asked, active = self._limits(known, matched=matched)
-            marks = (scores >= asked).astype(np.int8) + (scores >= active)
-            found = np.where(hit == matched, marks, found).astype(np.int8)
-        found[self._certain[:, column]] = ACTIVE
-        found[~(hit | self._nominates) | self._negated[:, column]] = QUIET
-        return found
+            by_score.append((scores >= asked).astype(np.int8) + (scores >= active))
+        return np.where(settled == _OPEN, np.where(hit, *by_score), settled)
 
+    @cached_property
     def _best_offers(self) -> Floats:
         """The highest scores of uncertain topics for each message, one more than are offered, ascending."""
         unsure = np.zeros((self.size, len(self.topics) + LIKELIEST + 1), dtype=np.float32)
-        for name, column in self._columns.items():
+        for name, column in self.columns.items():
             unsure[:, column] = np.where(self._by_policy(name, None) == UNSURE, self.scores[:, column], 0)
         best = np.partition(unsure, -LIKELIEST - 1, axis=1)[:, -LIKELIEST - 1 :]
         return np.sort(best, axis=1)
-
-
-def _rank(decision: Decision) -> int:
-    return LABELLER_RANK[decision.label[1]]
 
 
 def _hits(decision: Decision, topic: Topic) -> tuple[TriggerHit, ...]:

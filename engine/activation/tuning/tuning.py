@@ -139,7 +139,7 @@ class Tuning:
         found = {}
         for topic in table.topics:
             outcomes = table.outcomes(topic)
-            for row in np.flatnonzero(table.labels[:, table.column(topic)] >= 0).tolist():
+            for row in np.flatnonzero(table.labels[:, table.columns[topic]] >= 0).tolist():
                 found[topic, table.messages[row].hash] = bool(outcomes[row] == ACTIVE)
         return found
 
@@ -153,8 +153,8 @@ class Tuning:
         message = table.messages[row]
         found = message.decisions.get(topic)
         if found is None:
-            known, now = table.topic(topic), table.today(topic)
-            score = float(table.scores[row, table.column(topic)])
+            known, now = table.topics[topic], table.today(topic)
+            score = float(table.scores[row, table.columns[topic]])
             trace = TopicTrace(
                 topic, known.priority, known.activation, (), score, now.gate or 0.0, now.activate, now.gate,
                 "labelled", None, "dropped", "",

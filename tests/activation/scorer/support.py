@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.activation.scorer.words import words_of
+from engine.meaning.vectors import TokenVectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[numpy.float32]
+    from engine.activation.scorer.words import Floats
 
 REFUND = ("how do i get my money back", "i want a refund", "give me my money back for the order")
 DEPLOY = ("how do i deploy the service", "deploy the new version to production", "roll out a release")
 HOLIDAY = ("how many holidays do i have left", "i want to take july off", "request some holidays")
 
 
-class FakeVectors:
+class FakeVectors(TokenVectors):
     """A fake embedding: each word has a fixed direction, and a text is the sum of its words."""
 
     version = "made"

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.activation.scorer.fit import fit
-from engine.activation.scorer.fitted import Fitted
-from engine.activation.scorer.highlight import telling_words
+from engine.activation.scorer.fitted import Fitted, telling_words
 from engine.activation.scorer.texts import TopicTexts
 from tests.activation.scorer.support import FakeVectors
 from tests.cases import each_case

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 
 from engine.activation.scorer.fit import fit
-from engine.activation.scorer.fitted import Fitted
+from engine.activation.scorer.fitted import ARRAYS, Fitted
 from engine.activation.scorer.store import FIT_PATH, FitStore
 from engine.activation.scorer.texts import TopicTexts
 from tests.activation.scorer.support import DEPLOY, HOLIDAY, REFUND, FakeVectors
@@ -28,11 +28,10 @@ def three_fitted() -> Fitted:
 
 
 def same(left: Fitted, right: Fitted) -> bool:
-    names = Fitted.array_names()
     return left.names == right.names and all(
         getattr(left, name).dtype == getattr(right, name).dtype
         and numpy.array_equal(getattr(left, name), getattr(right, name))
-        for name in names
+        for name in ARRAYS
     )
 
 
@@ -92,7 +91,7 @@ def test_out_of_range_indexes_are_not_loaded(name: str, value: int, place: int, 
     assert store.load(NAME, SIZE) is None
 
 
-@each_case("name", Fitted.array_names())
+@each_case("name", ARRAYS)
 def test_arrays_of_another_shape_or_type_are_not_loaded(name: str, tmp_path: Path) -> None:
     store, _, fitted = saved_fit(tmp_path)
     found = getattr(fitted, name)

@@ -278,7 +278,7 @@ def nearest(
 
     from engine.activation.tuning.table import OUTCOMES  # noqa: PLC0415 — likewise
 
-    column = table.column(topic)
+    column = table.columns[topic]
     rows = np.flatnonzero(~table.fixed(topic))
 
     def logit(scores: object) -> object:
@@ -333,7 +333,7 @@ def _item(
     saving: Labels,
     learned: Moves,
 ) -> DecisionItem:
-    message, column = table.messages[row], table.column(topic)
+    message, column = table.messages[row], table.columns[topic]
     label = int(table.labels[row, column])
     useful = None if label < 0 else label == 1
     by = LABELLERS[int(table.labellers[row, column])]

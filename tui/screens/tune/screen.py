@@ -535,7 +535,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         table = state.table
         if table is None or not state.known:
             return ""
-        return self.existing(table.topic(state.topic).path)
+        return self.existing(table.topics[state.topic].path)
 
     @command(
         "e",

@@ -203,9 +203,9 @@ class TuneState:
         if not relabelled:
             self._listed = None
         self.sort()
-        if is_first and self.known and table.topic(self.topic).activation == "manual":
+        if is_first and self.known and table.topics[self.topic].activation == "manual":
             # Nothing of the one it was opened for can be tuned.
-            self.choose(next((n for n in self.names if table.topic(n).activation != "manual"), self.topic))
+            self.choose(next((n for n in self.names if table.topics[n].activation != "manual"), self.topic))
 
     def sort(self) -> None:
         """Sorts the topics; the selected one stays selected while it is listed."""
