@@ -28,7 +28,7 @@ def outcome_of(case: Poisoned, root: Path) -> tuple[str, list[str]]:
     """Returns the outcome of a deceived model's reply, and the items that are not held."""
     source = source_of(root, case.text, f"talk{case.suffix}")
     done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
-    if done.outcome != "extracted":
+    if done.entry.status != "harvested":
         return "refused", []
     held = {item.text: why_held(item, source.voices) for item in done.items}
     others = [text for text in held if text != STATEMENT]

@@ -45,10 +45,10 @@ def harvested(scene: Scene, root: Path) -> tuple[list[Item], dict[ItemKey, str]]
     source = source_of(root, scene.text, f"talk{scene.suffix}")
     assert source.state == "read", scene.name
     done = Extractor(Limits(), Provider(scene.reply)).extract(source, workspace(root))
-    assert done.outcome == "extracted" or not scene.honest, scene.name
+    assert done.entry.status == "harvested" or not scene.honest, scene.name
     through: list[Item] = []
     waiting: dict[ItemKey, str] = {}
-    for item in done.items if done.outcome == "extracted" else ():
+    for item in done.items:
         if doubt := why_held(item, source.voices):
             waiting[key(item)] = doubt.reason
         else:

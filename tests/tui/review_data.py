@@ -123,6 +123,10 @@ class FakeQueue(ReviewQueue):
         self._engine.record("review all")
         return self.items
 
+    def waiting(self) -> tuple[PendingItem, ...]:
+        """The items without a verdict."""
+        return tuple(each for each in self.items if not each.verdict)
+
 
 class FakeReview(Reviewing):
     """Settles items in the fake queue; calls are recorded."""
