@@ -47,7 +47,7 @@ _ANSWERED: dict[str, Verdict] = {"yes": "active", "no": "rejected", "offered": "
 
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
-    """What becomes of the topics of a message depends on this, besides their numbers."""
+    """What decides on the topics of a message besides their matches and scores."""
 
     direction: Direction
     watchers: WatcherSettings

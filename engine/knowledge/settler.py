@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(ABC):
     """Edits to write and items to queue for review; subclasses add what the work is about."""
 
     edits: tuple[Edit, ...]
     waiting: tuple[PendingItem, ...] = ()  # items to queue for review
 
+    @abstractmethod
     def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
         """Held items of this work, for the review queue."""
-        raise NotImplementedError
 
 
 W = TypeVar("W", bound=Work)
