@@ -37,6 +37,7 @@ class Chat:
     """Number of omitted items by reason, as in ``SessionReader.left_out``."""
     prompts_only: bool = False  # whether the file has only what the user typed
     is_sub_agents: bool = False  # whether another agent speaks in the user's place
+    begun: datetime | None = None  # when it began, by a heading of the file
 
     @property
     def opening(self) -> str:
@@ -56,6 +57,7 @@ class ChatBuilder:
         self.title = ""
         self.cwd = ""
         self.model = ""
+        self.begun: datetime | None = None
         self.is_sub_agents = False
         self.left_out: Counter[str] = Counter()
         self._turns: list[tuple[datetime | str | None, TurnDraft]] = []
@@ -132,6 +134,7 @@ class ChatBuilder:
             self.model,
             dict(self.left_out),
             is_sub_agents=self.is_sub_agents,
+            begun=self.begun,
         )
 
     def _draft(self, role: Role, at: datetime | str | None, kind: str, line: int) -> TurnDraft:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
@@ -65,6 +66,10 @@ _UNKNOWN_DATABASE = "it is the database of a program that is not known, or damag
 
 _DERIVED = re.compile(r"[a-z-]+-[0-9a-f]{16}(?:-\d+)?")
 """A session id that was derived from the beginning of a conversation."""
+
+_NAMED = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?:[T_ -](?P<hour>\d\d)[-.:h_]?(?P<minute>\d\d))?(?!\d)")
+"""The start of the name of a file that names the day of its conversation."""
+_LONGEST = timedelta(days=1)
 
 MAX_BYTES = 512 * 1024 * 1024
 """Larger files are refused."""
@@ -207,13 +212,13 @@ def _read(path: str, files: Files) -> Transcript | None:
 
 
 def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -> Draft:
-    started = chat.started or _assumed_start(file.written, chat)
+    started = chat.started or _assumed_start(file, chat)
     title = one_line(chat.title or title_of(chat.opening), TITLE_LIMIT)
     body = f"\n{render(Transcript('', '', '', '', title or 'Session', {}, chat.turns))}".encode()
     digest = BodyDigest([body])
     total = len(chat.turns)
     state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
-    ended = iso(max(chat.ended or file.written, started)) if file.is_idle else ""
+    ended = iso(max(chat.ended or _assumed_end(file, started), started)) if file.is_idle else ""
     cwd = chat.cwd or _history_folder(file.path)
     author = one_line(other_author(file.path))
     about = {
@@ -273,7 +278,7 @@ def _updated_draft(
     }
     if also:
         changes[ALSO_FIELD] = format_siblings(also)
-    ended = iso(chat.ended or file.written)
+    ended = iso(chat.ended or _assumed_end(file, chat.started or _assumed_start(file, chat)))
     if file.is_idle and is_first and ended > str(header.get("ended") or ""):
         changes["ended"] = ended
     result = replace(
@@ -297,10 +302,26 @@ def _history_folder(path: Path) -> str:
     return str(above[0]) if path.name == ".aider.chat.history.md" else ""
 
 
-def _assumed_start(written: datetime, chat: Chat) -> datetime:
-    """The start of a conversation without dates: its first time of day, on the day its file was written."""
+def _assumed_start(file: _File, chat: Chat) -> datetime:
+    """The start of a conversation whose turns have no dates: as a heading or the file's name gives it, else
+    when the file was written, which in a clone is the time of cloning.
+    """
+    if chat.begun is not None:
+        return chat.begun
+    named = _NAMED.match(file.path.name)
+    begun = file.written
+    if named is not None:
+        with contextlib.suppress(ValueError):
+            begun = datetime.fromisoformat(f"{named['day']}T{named['hour'] or 12}:{named['minute'] or '00'}Z")
     first = next((turn.time for turn in chat.turns if turn.time), "")
     if not first:
-        return written
+        return begun
     hour, minute = first.split(":")
-    return written.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+    return begun.replace(hour=int(hour), minute=int(minute), second=0, microsecond=0)
+
+
+def _assumed_end(file: _File, started: datetime) -> datetime:
+    """The end of a conversation whose turns have no dates: when the file was written, unless that is so much
+    later that the file must be a copy.
+    """
+    return file.written if file.written - started < _LONGEST else started

@@ -76,6 +76,8 @@ def read(text: str) -> Chat:
         chat.session_id = session["id"]
     if heading is not None and moment_in(title := _TITLE_TIME.sub("", heading[1].rstrip())) is None:
         chat.title = title
+        # Only newer versions give the time of each message.
+        chat.begun = moment_in(heading[1])
     blocks = list(_blocks(text))
     # A program's text may contain an unbalanced fence, so it is blanked before looking for fenced code.
     bare = _masked(text, blocks)
