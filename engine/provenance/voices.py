@@ -188,7 +188,9 @@ def plain(text: str) -> str:
     """A text with case and compatibility forms folded, no invisible characters, and single blanks."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     if not folded.isascii():
-        folded = "".join(c for c in folded if unicodedata.category(c) != "Cf")
+        for character in set(folded):
+            if unicodedata.category(character) == "Cf":
+                folded = folded.replace(character, "")
     return " ".join(folded.split())
 
 

@@ -178,6 +178,16 @@ def test_a_dry_run_writes_nothing(apo: Command, sample: Path, home: Path) -> Non
     assert not git(sample, "status", "--short")
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_was_imported_is_in_the_index_at_once(
+    as_json: bool, apo: Command, sample: Path, home: Path
+) -> None:
+    apo("-C", sample, "import", "gemini", *(["--json"] if as_json else []))
+    with Engine.open(sample) as engine:
+        (best, *_) = engine.search("gemini words")
+    assert best.source == "index" and "2026/02/17" in best.path
+
+
 def test_the_sessions_of_a_named_agent_are_imported_without_asking(
     apo: Command, sample: Path, home: Path
 ) -> None:

@@ -245,6 +245,7 @@ def _import(
     if as_json:
         if not dry_run:
             engine.recaps.write_wanted(_written(ran))
+            _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
     _emit_results(ran.results)
@@ -252,7 +253,16 @@ def _import(
     _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
     _emit_recaps(engine, ran, dry_run)
+    if not dry_run:
+        _index(engine, ran)
     return 0
+
+
+def _index(engine: Engine, ran: ImportRun) -> None:
+    """Index what was imported, so that the agent's first message need not wait for it."""
+    if _written(ran):
+        with progress("indexing") as report:
+            engine.catch_up_index(report)
 
 
 def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
