@@ -31,6 +31,9 @@ that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
+_LIKELY = 0.8
+"""The same for one that does not say it, but may be meant so."""
+
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
 LIMITED = "is about the task at hand"
@@ -467,6 +470,14 @@ def judged(sentence: str) -> Verdict:
     parts = [math.exp(score - top) for score in scores]
     whole = sum(parts)
     return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, *_said(sentence))
+
+
+def may_hold_on(sentence: str) -> bool:
+    """Whether a sentence that waits is likely to be a rule, rather than about the task at hand."""
+    verdict = judged(sentence)
+    if verdict.why not in ("", NOT_SAID):
+        return False
+    return verdict.standing >= _LIKELY or _LASTING.search(sentence) is not None
 
 
 def gives_leave(sentence: str) -> bool:

@@ -178,9 +178,16 @@ def _without(rule: Rule, names: Collection[str]) -> Rule:
 
 
 def most_told(rules: Iterable[Rule]) -> list[Rule]:
-    """Sorted by state as in the file, then by number of sessions, then by most recent."""
+    """Sorted by state as in the file, by number of sessions, unlikely ones last, then by most recent."""
     latest = sorted(rules, key=lambda rule: rule.last, reverse=True)
-    return sorted(latest, key=lambda rule: (_ORDER[rule.state], -rule.told))
+    return sorted(latest, key=lambda rule: (_ORDER[rule.state], -rule.told, is_unlikely(rule)))
+
+
+def is_unlikely(rule: Rule) -> bool:
+    """Whether a rule waits that was said once, and was probably meant for the task at hand."""
+    from engine.rules.judge import may_hold_on  # noqa: PLC0415 — a hook reads the rules and asks for none
+
+    return rule.state == "waiting" and rule.told == 1 and not may_hold_on(rule.text)
 
 
 def rule_id(text: str) -> str:

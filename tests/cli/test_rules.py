@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from engine.engine import Engine
+from engine.rules import rulebook
 from tests.cli.conftest import Command
 
 
@@ -53,6 +55,23 @@ def test_imported_instructions_become_rules_in_prompts(apo: Command, sample: Pat
     wrong = apo("-C", sample, "rules", "accept", "fffffff")
     assert wrong.code == 1 and "list them: autopoiesis rules" in wrong.err
     assert apo("-C", sample, "rules", "learn").out.startswith("0 sessions read, 0 rules learned")
+
+
+def test_what_was_probably_meant_for_one_task_is_listed_last_and_only_on_request(
+    apo: Command, sample: Path
+) -> None:
+    once, lasting = "can you use the test helper to clean this up?", "we should NEVER use mocks in tests"
+    lines = f"- {once} {{#aaaaaaa told=1}}\n- {lasting} {{#bbbbbbb told=1}}\n"
+    data = f"# Rules\n\n## Waiting for your decision\n\n{lines}"
+    with Engine.open(sample) as engine:
+        path = engine.workspace.root / rulebook.PATH
+        path.write_text(data)
+        assert [rule.text for rule in rulebook.most_told(engine.rules.book().waiting)] == [lasting, once]
+    listed = apo("-C", sample, "rules").out
+    assert lasting in listed and once not in listed and "(2)" in listed
+    assert "1 more, said once, probably for the task at hand: autopoiesis rules --all" in listed
+    everything = apo("-C", sample, "rules", "--all").out
+    assert everything.index(lasting) < everything.index(once)
 
 
 def test_why_shows_what_replaced_or_ended_a_rule(apo: Command, sample: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def rules(context: click.Context, every: bool, as_json: bool) -> None:
 
 
 def _list(engine: Engine, every: bool, as_json: bool) -> None:
-    from engine.rules.rulebook import most_told  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.rules.rulebook import is_unlikely, most_told  # noqa: PLC0415 — `--help` must not load the engine
 
     found = [rule for rule in most_told(engine.rules.book().rules) if every or rule.state in _USUAL]
     if as_json:
@@ -76,7 +76,8 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
         if not mine and state not in _USUAL:
             continue
         emit(f"{_BLOCKS[state]} ({len(mine)})")
-        shown = mine if every else mine[:_SHOWN]
+        likely = [rule for rule in mine if every or not is_unlikely(rule)]
+        shown = likely if every else likely[:_SHOWN]
         notes = any(map(_note, shown))
         table(
             [
@@ -92,8 +93,10 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
             ],
             ["rule", "told", "last", "where", *(["note"] if notes else []), "in your words"] if shown else (),
         )
-        if len(shown) < len(mine):
-            emit(f"{len(shown)} of {len(mine)} shown; use --all to show all")
+        if len(shown) < len(likely):
+            emit(f"{len(shown)} of {len(likely)} shown; use --all to show all")
+        if unlikely := len(mine) - len(likely):
+            emit(f"{unlikely} more, said once, probably for the task at hand: autopoiesis rules --all")
         emit()
     emit("to put one in force: autopoiesis rules accept ID")
     emit('to turn one down: autopoiesis rules drop ID, or tell your agent "forget that rule: …"')
