@@ -46,8 +46,8 @@ _KIND = expression(r"\[([^\[\]]*)\]$")
 _CODE = expression(r"(?<!\S)\S*?(?:[/_=<>{}()|\\`]|\w\.\w)")
 """The beginning of a word with signs of code."""
 _FENCE = expression(r"[\s>]*(?:```|~~~)")
-_SHOWN = expression(r"\s*\||> ?(?:\[|→)")
-"""A line of a table, or of a tool's call or output."""
+_SHOWN = expression(r"\s*\||> ?(?:\[|→)|\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+"""A line of a table, of a log, or of a tool's call or output."""
 _HEADING = expression(r"\s*(?:#{1,6} |\*\*[^*]+\*\*:?\s*$)")
 _CALL = expression(r"> ?(?:\[tool:|→)")
 

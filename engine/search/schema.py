@@ -22,7 +22,7 @@ from engine.errors import IndexFailed
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""
 
-VERSION = 8
+VERSION = 9
 """Bump when the tables, or what is stored in them for the same chunk, would be different."""
 
 TOKENIZER = ("porter", ["unicode61"])

@@ -81,6 +81,11 @@ def test_short_paragraphs_are_joined_and_long_ones_cut_between_lines() -> None:
     assert "\n".join(texts) == "\n".join([line] * 40)
 
 
+def test_the_lines_of_a_log_that_was_pasted_are_none() -> None:
+    log = "2026-03-04T22:52:32.7560978Z libtide is already the newest version, set to manually installed."
+    assert cut(("user", f"{ASKED}\n{log}\n{log}")) == [(ASKED, PERSON)]
+
+
 def test_only_the_typed_line_of_a_command_counts() -> None:
     command = f"/review the harbour feed for races and leaks, please\n\n{FOUND}"
     assert cut(("user [command]", command)) == [(command.split("\n")[0], PERSON)]
