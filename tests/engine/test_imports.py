@@ -240,6 +240,19 @@ _UNDATED = "_**User**_\n\nhello\n\n---\n\n_**Assistant**_\n\nHi!\n"
         ("2025-04-27_19-26Z-enhancing.md", _UNDATED, "2025-04-27T19:26:00Z", "2025-04-27T19:26:00Z"),
         ("2025-04-27 chat.md", _UNDATED, "2025-04-27T12:00:00Z", "2025-04-27T12:00:00Z"),
         ("2025-04-31 chat.md", _UNDATED, "2026-09-21T14:13:20Z", "2026-09-21T14:13:20Z"),
+        (
+            "session.md",
+            "# Gauges\n\n**Session ID:** ses_1\n**Created:** 3/18/2026, 9:54:25 PM\n\n---\n\n"
+            "## User\n\nhello on 2024-01-01 10:00\n\n## Assistant\n\nHi!\n",
+            "2026-03-18T21:54:00Z",
+            "2026-03-18T21:54:00Z",
+        ),
+        (
+            "chat.md",
+            "Exported: 2026-02-03\n\n**You:** hello\n\n**Assistant:** Hi!\n",
+            "2026-02-03T12:00:00Z",
+            "2026-02-03T12:00:00Z",
+        ),
         ("2026-09-21 chat.md", _UNDATED, "2026-09-21T12:00:00Z", "2026-09-21T14:13:20Z"),
     ],
 )

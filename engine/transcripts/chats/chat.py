@@ -18,6 +18,11 @@ _MOMENT = re.compile(
     r"(?P<date>\d{4}[-/.]\d{1,2}[-/.]\d{1,2})[T ,]+(?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?)"
     r"[ ]?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
 )
+_AMERICAN = re.compile(
+    r"\b(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?"
+    r"[ \u202f]?(?P<half>[AaPp])\.?[Mm]\b"
+)
+_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u202f]?([AaPp])\.?[Mm]\b\.?)?")
 
 
@@ -159,6 +164,17 @@ def moment_in(text: str) -> datetime | None:
         return datetime.fromisoformat(f"{day}T{clock}{zone}").astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def day_in(text: str) -> datetime | None:
+    """The first date in a text, in UTC, also without a time, which then is noon, or as Americans write it."""
+    found, american = moment_in(text), _AMERICAN.search(text)
+    if found is None and american is not None:
+        hour = int(american["hour"]) % 12 + (12 if american["half"] in "pP" else 0)
+        clock = f"{hour:02}:{american['minute']}"
+        return moment_in(f"{american['year']}-{american['month']}-{american['day']} {clock}")
+    day = _DAY.search(text) if found is None else None
+    return found if day is None else moment_in(f"{day[0]} 12:00")
 
 
 def when_in(text: str) -> datetime | str | None:

@@ -27,7 +27,7 @@ from engine.transcripts.chats import (
     sectioned,
     specstory,
 )
-from engine.transcripts.chats.chat import Chat
+from engine.transcripts.chats.chat import Chat, day_in
 from engine.transcripts.chats.encoding import as_utf8
 from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
@@ -41,6 +41,8 @@ from engine.transcripts.turn import Transcript, Turn
 _SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".chat", ".traj")
 _PARTS = frozenset({"message", "part", "session_diff", "todo", "project"})
 
+_HEAD = 2_000
+"""Characters above the first turn in which the date of a conversation is looked for."""
 _LINKED = frozenset({"parentUuid", "sessionId", "message"})
 """Keys of Claude Code's messages; other programs write some of them."""
 
@@ -202,7 +204,8 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
     else:
         chat = labelled.read(text)
         if chat is not None:
-            yield chat
+            line = next((turn.line for turn in chat.turns if turn.role != "system"), 1)
+            yield replace(chat, begun=day_in("\n".join(text[:_HEAD].split("\n")[: line - 1])))
 
 
 def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
