@@ -32,7 +32,9 @@ SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
 _LIKELY = 0.8
-"""The same for one that does not say it, but may be meant so."""
+"""The same for one that waits, if it does not say "always" or the like."""
+_DOUBTFUL = 0.3
+"""The same if it does."""
 
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
@@ -255,9 +257,8 @@ _LIMITED = expression(
     _I,
 )
 """Limits what is said to the task at hand."""
-_LASTING = expression(
-    r"\b(?:from now on|from today|as of today|going forward|always|never|ever again|in (?:the )?future)\b", _I
-)
+_ALWAYS = expression(r"\b(?:from now on|going forward|always|never|ever again)\b", _I)
+_LASTING = expression(rf"{_ALWAYS.pattern}|\b(?:from today|as of today|in (?:the )?future)\b", _I)
 _LIMITS_ALWAYS = expression(
     r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"
     r" )(?<!from )today(?! and)"
@@ -477,7 +478,12 @@ def may_hold_on(sentence: str) -> bool:
     verdict = judged(sentence)
     if verdict.why not in ("", NOT_SAID):
         return False
-    return verdict.standing >= _LIKELY or _LASTING.search(sentence) is not None
+    return verdict.standing >= (_DOUBTFUL if says_always(sentence) else _LIKELY)
+
+
+def says_always(sentence: str) -> bool:
+    """Whether a sentence says with a word such as "always" that it holds on."""
+    return _ALWAYS.search(sentence) is not None
 
 
 def gives_leave(sentence: str) -> bool:

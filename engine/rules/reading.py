@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.rules.habits import habit
-from engine.rules.judge import DATA, LIMITED, gives_leave
+from engine.rules.judge import DATA, LIMITED, gives_leave, may_hold_on, says_always
 from engine.rules.sentences import rules_in
 from engine.startup.lazy import expression
 from engine.store.monthly import MonthlyLog, line_of
@@ -242,9 +242,10 @@ def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> It
         wish = 0.0
         if not verdict.is_plain and verdict.why != LIMITED:
             wish = habit(text) + _CORRECTS * (turn.kind == CORRECTION)
-        if verdict.is_plain or wish >= _LEAST:
+        waits = verdict.is_plain or (says_always(text) and may_hold_on(text))
+        if waits or wish >= _LEAST:
             standing = (verdict.is_express if is_work else verdict.is_plain) and not gives_leave(text)
-            score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * verdict.is_plain)
+            score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * waits)
             yield Statement(turn.line, day, redacted(text), round(score, 2), standing)
     for passage in doubted_in(turn):
         for text, verdict in rules_in(strip_injected(passage.text)):

@@ -54,6 +54,18 @@ def test_only_what_the_person_typed_is_in_force(sample: Path, say: Say) -> None:
         assert sum(rule.counts for rule in engine.rules.learn().learned.book.rules) >= 2
 
 
+def test_what_says_always_waits_even_if_it_may_be_about_the_task(sample: Path, say: Say) -> None:
+    say("2031-03-01", "never `bun link` a session version", "apply the changes yourself, always")
+    say("2031-03-02", "the banner is always blue here", "I'd like to add a login in the future")
+    with Engine.open(sample) as engine:
+        engine.rules.learn()
+        assert not texts(engine, "in force")
+        assert set(texts(engine, "waiting")) == {
+            "never `bun link` a session version",
+            "apply the changes yourself, always",
+        }
+
+
 def test_every_decision_persists_and_can_be_undone(sample: Path, say: Say) -> None:
     say(
         "2031-04-01",
