@@ -19,6 +19,8 @@ from engine.transcripts.importers.message_queue import delivers
 from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Block, Role, Text, ToolCall, Turn
 
+_TELLING = 5
+"""Words of a message that hardly stands twice in a session by chance."""
 _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
 
 
@@ -67,13 +69,15 @@ def find_missing(
 
     ``wanted`` are all turns of the session in another source, in order, each with its date. ``started`` is
     the session's start according to the transcript. ``loose`` is for a source in another format, whose times
-    and tool calls differ: a user turn is then present if its text is, and agent turns are added only after a
-    missing user turn. ``redact`` compares and returns turns without secrets, so that a turn written earlier
-    without redaction is recognized as well.
+    and tool calls differ, and is assumed if they turn out to: a user turn is then present if its text is, and
+    agent turns are added only after a missing user turn. ``redact`` compares and returns turns without
+    secrets, so that a turn written earlier without redaction is recognized as well.
     """
     if redact:
         present, wanted = [*map(clean_turn, present)], [*map(clean_turn, wanted)]
-    matches = _match_loosely(present, wanted) if loose else _match_exactly(present, wanted)
+    matches = [] if loose else _match_exactly(present, wanted)
+    if loose or _has_other_times(present, wanted, matches):
+        matches = _match_loosely(present, wanted)
     times, wanted_times = turn_times(present, started), turn_times(wanted, None)
     additions: list[Addition] = []
     low = 0
@@ -179,6 +183,24 @@ def _match_exactly(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Matc
         )
         for match, turn in zip(found, wanted, strict=True)
     ]
+
+
+def _has_other_times(present: Sequence[Turn], wanted: Sequence[Turn], matches: Sequence[Match]) -> bool:
+    """Whether a source of the same format gives other times, as it may be of another version of its program:
+    a message that the transcript seems to lack stands in it, and not in the source.
+    """
+    matched = {place for place, _ in matches}
+    left = {
+        _normalized_text(turn)
+        for place, turn in enumerate(present)
+        if turn.role == "user" and place not in matched
+    }
+    lacking = (turn for turn, (place, _) in zip(wanted, matches, strict=True) if place is None)
+    return any(
+        turn.role == "user" and len(text.split()) >= _TELLING and text in left
+        for turn in lacking
+        for text in [_normalized_text(turn)]
+    )
 
 
 def _match_annotated(present: Sequence[Turn], turn: Turn, places: list[int]) -> Match:
