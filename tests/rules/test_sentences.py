@@ -139,6 +139,8 @@ def test_what_is_limited_in_time_or_asked_is_never_plainly_a_rule(text: str) -> 
     "text",
     [
         "Never do that again on your own.",
+        "I need an explanation and a way to stop you doing it in the future",
+        "I want you to stop doing this in the future",
         "please don't ever do this",
         "always do it like that",
         "and never in a release",
