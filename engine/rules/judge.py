@@ -413,8 +413,8 @@ _OWN_PLAN = expression(
 _POINTS_BACK = expression(
     r"^(?:(?!if|when|once|after|before)\w+,? ){0,3}?(?:always|never|stop|(?:do not|don['’]?t) ever)"
     r" (?:do|doing) (?:that|this|it|so)\b"
-    r"|^(?:(?!always |never ).){0,80}\b(?:stop|avoid|quit|prevent|keep)(?: (?:you|yourself|it))?(?: from)? doing"
-    r" (?:that|this|it|so)\b"
+    r"|^(?:(?!always |never ).){0,80}\b(?:stop|avoid|quit|prevent|keep)(?: (?:you|yourself|it))?(?: from)?"
+    r" doing (?:that|this|it|so)\b"
     r"|^(?:(?:and|but|also),? )*never (?:in|into|on|at|for|from|with|by)\b",
     _I,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.redaction.detect import redacted
+from engine.redaction.detect import PLACEHOLDER, redacted
+from engine.transcripts.entries import parse_entry, render_entry
 from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
 
 REDACTED_FIELD = "redacted"
@@ -23,10 +24,24 @@ def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
             case Text(text):
                 return Text(clean(text))
             case ToolCall(name, summary, result):
-                return ToolCall(clean(name), clean(summary), clean(result))
+                return _on_one_line(ToolCall(clean(name), clean(summary), clean(result)), clean)
             case Attachment(path):
                 return Attachment(clean(path))
             case KnowledgeChange(action, path, summary):
                 return KnowledgeChange(clean(action), clean(path), clean(summary))
 
     return replace(turn, blocks=tuple(map(cleaned, turn.blocks)))
+
+
+def _on_one_line(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
+    """A call cleaned as it will stand in the transcript, where what looks like a key may do so only because
+    of what stands before it; the whole transcript would be kept out of git.
+    """
+    if not call.result:
+        return call
+    line = render_entry(call)
+    again = clean(line)
+    if again == line:
+        return call
+    found = parse_entry(again)
+    return found if isinstance(found, ToolCall) else replace(call, result=PLACEHOLDER)
