@@ -73,6 +73,8 @@ def test_the_label_of_a_line_determines_the_category(line: str, category: str, t
         "Decision:no blank",
         "Facts: several",
         "http://x.example/?TODO: y",
+        "- Open: `documentation/projects/v5: parallel/instructions.md`",
+        "Open: src/state.go",
         "> Decision: quoted from a mail",
         "    Decision: indented code",
         "```\nTODO: in code\n```",

@@ -78,6 +78,8 @@ _STOP = expression(r"[ \t]*(?:$|[-*+>#|][ \t]|>|#{1,6}[ \t]|\d{1,3}[.)][ \t]|`{3
 _LIST = expression(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*)")
 _DASH = expression(r"(?<![ \t])[ \t]+(?:—|–|--?)[ \t]+")
 
+_NAMED = expression(r"`[^`]*`|\S*(?:/|\w\.\w)\S*")
+_LETTERS = expression(r"[^\W\d_]{2}")
 _PLAN = expression(
     r"\A\W*(?:please )?(?:implement|execute|carry out|follow) (?:the|this) (?:following )?plan\b",
     re.IGNORECASE,
@@ -187,6 +189,8 @@ class _Lines:
                 first = first.strip("`")
                 second = _within(second, ITEM_CHARACTERS - min(len(first), PATH_CHARACTERS) - len(": "))
             case _:
+                if not (category.startswith("tasks") or _LETTERS.search(_NAMED.sub(" ", first or second))):
+                    return  # "Open: `notes.md`" only names a file
                 first = _within(first or second, ITEM_CHARACTERS)
                 second = ""
         try:
