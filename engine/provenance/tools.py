@@ -20,6 +20,8 @@ def brings_outside(call: ToolCall) -> bool:
     words = set(_PART.findall(_CAMEL.sub("_", call.name).casefold()))
     if name.startswith("mcp"):
         return not name.startswith("mcp__ide__")
+    if name in _OWN:
+        return False
     if words & _SHELLS:
         return not call.summary.strip(" {}") or _is_outside_command(call.summary)
     if words & _WRITERS:
@@ -89,6 +91,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_OWN = _words(
+    "ask_followup_question ask_question askuserquestion get_errors semantic_search tasklist taskget taskstop "
+    "taskupdate toolsearch"
+)
+"""Tools with which an agent asks the person, searches its workspace, or lists its tasks or tools."""
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
 _MESSENGERS = _words("mail email gmail imap outlook calendar slack discord teams telegram whatsapp sms")
 _WRITES = expression(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
@@ -102,13 +109,13 @@ _REQUESTS = expression(
     r"request|urllib|urlopen|fetch|httpx|aiohttp|axios|http\.get|net/http|curl|Invoke-", re.IGNORECASE
 )
 _SHELLS = _words(
-    "bash bashoutput cmd command console exec killbash killshell powershell sh shell terminal zsh"
+    "bash bashoutput cmd command console exec killbash killshell powershell running sh shell terminal zsh"
 )
 _LOCAL = _words(
-    "build cat code codebase create database db delete diagnostics diff dir directory edit file files "
-    "find git glob grep image lint list lookup ls lsp memory move multiedit mysql notebookedit "
-    "notebookread patch path plan psql read rename replace run skill sql sqlite symbol symbols test tests "
-    "think thinking todo todoread todos todowrite view write"
+    "added applied build cat code codebase commit create database db delete diagnostics diff dir directory "
+    "edit file files find git glob grep image lint lints list lookup ls lsp memory move multiedit mysql "
+    "notebookedit notebookread patch path plan psql read rename replace ripgrep run skill sql sqlite symbol "
+    "symbols test tests think thinking todo todoread todos todowrite view write"
 )
 _OUTSIDE = _words(
     "bing browse browser browsing calendar channel chat confluence connector contacts crawl crm discord "
