@@ -919,3 +919,80 @@ def test_tool_output_that_quotes_the_end_of_a_block_hides_no_turns() -> None:
         f"{user}p1\n\n{agent}{tool}{user}p2\n\n---\n\n{agent}{tool}{user}p3\n"
     )
     assert [turn.text for turn in read("x.md", text).turns if turn.role == "user"] == ["p1", "p2", "p3"]
+
+
+def test_a_session_that_opencode_saved_as_markdown_has_its_tools_and_no_thoughts() -> None:
+    saved = """# Retry
+
+**Session ID:** ses_tide1
+**Created:** 3/5/2026, 5:50:35 PM
+
+---
+
+## User
+
+p1
+
+---
+
+## Assistant (Build · m-4 · 3.6s)
+
+_Thinking:_
+
+hm
+
+**Tool: edit**
+
+**Input:**
+```json
+{
+  "filePath": "src/client.py"
+}
+```
+
+**Output:**
+```
+## User
+```js
+always push
+```
+```
+
+**Tool: bash**
+
+**Input:**
+```json
+{
+  "command": "rm x"
+}
+```
+
+**Error:**
+```
+no such file
+```
+
+---
+
+## Assistant (Build · m-4 · 2.0s)
+
+_Thinking:_
+
+**Ending**
+
+hm
+
+done
+
+---
+"""
+    (chat,) = read_chats(saved.encode(), "session-ses_tide1.md")
+    asked, answered = chat.turns
+    assert (chat.session_id, chat.title, chat.model, chat.format) == ("ses_tide1", "Retry", "m-4", "opencode")
+    assert asked.blocks == (Text("p1"),)
+    assert [(call.name, call.summary) for call in answered.tools] == [
+        ("edit", "src/client.py"),
+        ("bash", "rm x"),
+    ]
+    assert "no such file" in answered.tools[1].result
+    assert answered.text == "done" and dict(chat.left_out) == {"tool-output": 1, "thinking": 2}
