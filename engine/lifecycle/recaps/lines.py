@@ -36,6 +36,7 @@ from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.provenance.hold import doubt_of
+from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
 from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
@@ -44,6 +45,7 @@ from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
 from engine.store.prose import SENTENCE_END, shortened, word_count
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, ToolCall, Turn
+from engine.transcripts.typed import lines_of as typed_lines
 from engine.transcripts.typed import typed_in
 
 _ASKED_CHARACTERS = 200
@@ -55,6 +57,9 @@ _MAX_FILES = 4
 _MAX_COMMITS = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
+_LEAD_CHARACTERS = 800
+_LEAD_LINES = 6
+"""What is read of a long message."""
 _TELLING_WORDS = 3
 
 
@@ -117,15 +122,41 @@ def _is_answered(dialogue: Sequence[Turn]) -> bool:
 
 def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
-    if turn.kind == COMMAND:
+    if turn.kind == COMMAND or turn.role != "user":
         return ""
-    own = typed_in(turn)
+    found = _led(turn) or _typed(typed_in(turn))
+    return found if word_count(found) >= _MIN_WORDS and telling(literal_terms(found)) else ""
+
+
+def _typed(own: str) -> str:
+    """The first sentences of what a person typed; empty if it is mostly program output."""
     lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
     if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
-        return ""  # mostly program output
-    text = _opening(single(" ".join(said)), _ASKED_CHARACTERS)
-    return text if word_count(text) >= _MIN_WORDS and telling(literal_terms(text)) else ""
+        return ""
+    return _opening(_with_short_paths(single(" ".join(said))), _ASKED_CHARACTERS)
+
+
+def _led(turn: Turn) -> str:
+    """The line with which a person begins a message of several lines that they may not have typed all of
+    themselves: a brief, a list, or a request above a paste. Empty if it has the form of another's text, or if
+    the message is plainly typed."""
+    if turn.kind in (ANSWER, PLAN):
+        return ""
+    head = "\n".join(turn.text.strip()[:_LEAD_CHARACTERS].split("\n")[:_LEAD_LINES])
+    line = next((line for line in typed_lines(head) if _MENTIONS.sub("", line.text).strip()), None)
+    if line is None or not line.is_uncertain or is_labelled(line.text) or not _is_said(line.text):
+        return ""
+    lead = _COLON.match(line.text)
+    text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
+    if is_takeover(text) or is_hostile_act(text):
+        return ""
+    return _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
+
+
+def _with_short_paths(text: str) -> str:
+    """A text with the last two parts of each long path."""
+    return _LONG_PATH.sub(lambda found: _short(found[0].removeprefix("@")) or found[0], text)
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
@@ -140,7 +171,7 @@ def _is_telling(request: str) -> bool:
 
 def _is_said(line: str) -> bool:
     """Whether a line is a sentence, or a few words, rather than code or program output."""
-    words = line.split()
+    words = _MENTIONS.sub(" ", line).split()
     plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
     return not _PRINTED.match(line) and (is_prose(line) or 2 * plain_words >= max(len(words), 4))
 
@@ -175,46 +206,77 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 
 def _changed(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
     """What was changed before the request at ``last`` and since: the files written, most often first, the
-    commits that were not taken back and pull requests; each may be empty."""
-    files: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    commits: list[tuple[str, bool]] = []  # with whether since the request
+    commits and pull requests, without what was taken back; each may be empty."""
+    written: list[tuple[str, bool]] = []  # each with whether since the request
+    commits: list[tuple[str, bool, int]] = []  # likewise, and how many files were written before its own
     pulls: dict[str, bool] = {}
+    kept = begun = 0  # how many files were written before the last commit, and before the last message
     for at, turn in enumerate(dialogue):
         is_late = at >= last
         if turn.kind == COMMAND and turn.text.strip() == "/undo":
-            commits = commits[:-1]
+            if commits and _is_of_aider(dialogue[:at]):
+                begun = commits.pop()[2]
+            del written[begun:]
+            kept = min(kept, len(written))
+        elif turn.role == "user":
+            begun = len(written)
         for tool in turn.tools:
             if _FAILED.match(tool.result):
                 continue
-            if tool.name.casefold() in _WRITERS:
-                paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
-                files[is_late].update(filter(None, map(_short, paths)))
+            if _writes(tool):
+                given = _FILE.sub("", tool.summary)
+                paths = _PATCHED.findall(given) or [given.split(" — ")[0].strip()]
+                written += [(name, is_late) for name in map(_short, paths) if name]
                 continue
-            taken_back = _taken_back(tool.summary)
-            commits = commits[: -taken_back or None]
+            if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
+                del commits[-len(gone) :]
+                kept = gone[0][2]
+            written[kept:] = [each for each in written[kept:] if not _is_undone(each[0], tool.summary)]
             if subject := _subject(tool):
                 reverted = _REVERTED.match(subject)
                 # An amended commit, a reverted one, or one whose subject was cut before.
-                same = [each for each, _ in commits if _is_same(each, reverted[1] if reverted else subject)]
-                commits = [each for each in commits if each[0] not in same]
+                same = [each for each in commits if _is_same(each[0], reverted[1] if reverted else subject)]
                 if commits and not same and _AMENDED.search(tool.summary):
-                    commits.pop()
+                    kept = commits.pop()[2]
+                commits = [each for each in commits if each not in same]
                 if not (same and reverted):
-                    whole = max((*same, subject), key=_wholeness)
-                    commits.append((whole, is_late))
+                    whole = max((*(each for each, _, _ in same), subject), key=_wholeness)
+                    commits.append((whole, is_late, kept))
+                kept = len(written)
             elif match := _PULL.search(f"{tool.summary} {tool.result}"):
                 pulls[f"pull request {match['number'] or ''}".strip()] = is_late
+    files = [Counter(name for name, is_late in written if is_late == late) for late in (False, True)]
     for name in files[True]:
         del files[False][name]
     before, since = (
         _listed(
             files[late],
-            [each for each, is_late in commits if is_late == late],
+            [each for each, is_late, _ in commits if is_late == late],
             [each for each, is_late in pulls.items() if is_late == late],
         )
         for late in (False, True)
     )
     return before, since
+
+
+def _is_of_aider(dialogue: Sequence[Turn]) -> bool:
+    """Whether the last commit is one of Aider's own, which "/undo" takes back."""
+    made = (tool for turn in reversed(dialogue) for tool in reversed(turn.tools) if _subject(tool))
+    return next((tool.name == "commit" for tool in made), False)
+
+
+def _writes(tool: ToolCall) -> bool:
+    """Whether a call changes files, under any agent's name for that."""
+    name = tool.name.casefold()
+    return not name.startswith("mcp") and not _WRITERS.isdisjoint(_PART.findall(name))
+
+
+def _is_undone(name: str, command: str) -> bool:
+    """Whether a command takes back what was written to a file since the last commit."""
+    if _DISCARDED.search(command):
+        return True
+    paths = (path for found in _RESTORED.finditer(command) for path in found[1].split())
+    return any(path == "." or name == _short(path) or name.endswith(f"/{path}") for path in paths)
 
 
 def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -> str:
@@ -316,13 +378,18 @@ def _closing(
         work = [turn for turn in dialogue[at:] if turn.role == "agent"]
         if not work:
             left = f"{requests[at]} (not answered)"
-        elif any(turn.tools and turn.tools[-1].name not in _RECORDS for turn in work):
+        elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
     if last > end and not left:
         done = ""  # nothing would tell that the request named last came after it
     return done if done != left else "", " earlier" if is_early else "", left
+
+
+def _concludes(tool: ToolCall) -> bool:
+    """Whether a call at the end of the work tells of its result, as a commit does."""
+    return tool.name in _RECORDS or bool(_subject(tool))
 
 
 def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
@@ -343,7 +410,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             if found and not (_SAVED.match(found) or _only_saves(turn)):
                 return found
             saved = saved or found
-            if any(tool.name.casefold() in _WRITERS for tool in turn.tools):
+            if any(map(_writes, turn.tools)):
                 break
     return saved
 
@@ -363,7 +430,8 @@ def _reply(turn: Turn) -> str:
     for the person's turn and a plan."""
     if turn.role != "agent" or turn.kind == PLAN:
         return ""
-    after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), reversed(turn.blocks))
+    blocks = (each for each in reversed(turn.blocks) if getattr(each, "name", "") not in _RECORDS)
+    after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), blocks)
     texts = [block.text for block in reversed(list(after)) if isinstance(block, Text)]
     return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
@@ -467,8 +535,14 @@ def _opening(text: str, limit: int) -> str:
 
 
 _SPAN = expression(r"`[^`\n]+`")
-_ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
-"""Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
+_COLON = expression(r"[^:：\n]*(?:：|:(?=\s|$))")
+"""What announces a text."""
+_MENTIONS = expression(r"@[^\s@]*")
+_LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
+_ELEMENT = expression(
+    r"\A\s*(?:<([A-Za-z][\w-]*)>(?s:.*?)</\1>|<(?:ant)?(?:think|thought|reason|analysis)\w*>(?s:.*))"
+)
+"""An element of markup at the start of a text; the log may have cut the end of thoughts off."""
 _BEGINNING = expression(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
     r"|please|pls|btw"
@@ -490,18 +564,26 @@ _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
 _WRITERS = frozenset(
     {
-        "edit",
-        "multiedit",
-        "write",
-        "notebookedit",
-        "apply_patch",
-        "write_file",
-        "edit_file",
-        "create",
         "applied",
+        "apply",
+        "create",
+        "delete",
+        "edit",
+        "insert",
+        "multiedit",
+        "notebookedit",
+        "replace",
+        "write",
     }
 )
-_FAILED = expression(r"(?:error|fatal|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
+"""Parts of the names of tools that change files."""
+_PART = expression(r"[a-z]+")
+_FILE = expression(r"(?:Edit|Write|Creat|New|Delet)\w* file: ")
+"""What a log of Cursor puts before the path."""
+_FAILED = expression(
+    r"(?:(?:\S+ verification )?failed|error|fatal|rejected|interrupted|refused|exit code [1-9])\b",
+    re.IGNORECASE,
+)
 _PATCHED = expression(r"(?:add|update|delete) (\S+)")
 _COMMIT = expression(
     r"\bgit (?:-C \S+ )?commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])"
@@ -526,6 +608,12 @@ _RESET = expression(
     r"\bgit (?:-C \S+ )?reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))"
     r"(?=\s*(?:[;&|…)\"]|$))"
 )
+_DISCARDED = expression(r"\bgit (?:-C \S+ )?reset (?:-\S+ )*--hard\b")
+_RESTORED = expression(
+    r"(?:\bgit (?:-C \S+ )?(?:checkout (?:(?:HEAD|@) )?(?:-- )?|restore (?!-S|--staged)(?:-\S+ )*)"
+    r"|(?:^|[;&|] ?)rm (?:-\S+ )*)([^;&|…]+)"
+)
+"""A command that takes back what was written to the files it names, or deletes them."""
 _REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
 _CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
