@@ -27,14 +27,13 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath, PureWindowsPath
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
+from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path, subject_of, writes
 from engine.provenance.hold import doubt_of
 from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
@@ -53,14 +52,11 @@ _SAID_CHARACTERS = 280
 _MARKED = {"Decided": ("decisions",), "Learned": ("facts",)}
 _MAX_MARKED = 3
 _MAX_CHOICES = 2
-_MAX_FILES = 4
-_MAX_COMMITS = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
 _LEAD_CHARACTERS = 800
 _LEAD_LINES = 6
 """What is read of a long message."""
-_TELLING_WORDS = 3
 
 
 def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, ...]:
@@ -77,8 +73,8 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
         if at > first and each != requests[first] and not is_order(each) and not each.endswith(_OPENS)
     ]
     last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
-    earlier, changed = _changed(dialogue, last)
-    asked = requests.get(first) or (_command(dialogue) if changed else "")
+    earlier, changed = changed_in(dialogue, last)
+    asked = requests.get(first) or _command(dialogue)
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
@@ -124,7 +120,8 @@ def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
     if turn.kind == COMMAND or turn.role != "user":
         return ""
-    found = _led(turn) or _typed(typed_in(turn))
+    own = typed_in(turn)
+    found = _led(turn, own) or _typed(own)
     return found if word_count(found) >= _MIN_WORDS and telling(literal_terms(found)) else ""
 
 
@@ -137,26 +134,28 @@ def _typed(own: str) -> str:
     return _opening(_with_short_paths(single(" ".join(said))), _ASKED_CHARACTERS)
 
 
-def _led(turn: Turn) -> str:
-    """The line with which a person begins a message of several lines that they may not have typed all of
-    themselves: a brief, a list, or a request above a paste. Empty if it has the form of another's text, or if
-    the message is plainly typed."""
+def _led(turn: Turn, own: str) -> str:
+    """The line with which a person begins a message that they may not have typed all of themselves: a brief,
+    a list, or a request above a paste. Empty if it has the form of another's text, or is plainly typed.
+
+    ``own``: what is plainly typed of the message.
+    """
     if turn.kind in (ANSWER, PLAN):
         return ""
     head = "\n".join(turn.text.strip()[:_LEAD_CHARACTERS].split("\n")[:_LEAD_LINES])
     line = next((line for line in typed_lines(head) if _MENTIONS.sub("", line.text).strip()), None)
-    if line is None or not line.is_uncertain or is_labelled(line.text) or not _is_said(line.text):
+    if line is None or (line.why and not line.is_uncertain) or (not line.why and line.text.strip() in own):
         return ""
     lead = _COLON.match(line.text)
     text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
-    if is_takeover(text) or is_hostile_act(text):
+    if is_labelled(text) or not _is_said(text) or is_takeover(text) or is_hostile_act(text):
         return ""
     return _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
 
 
 def _with_short_paths(text: str) -> str:
     """A text with the last two parts of each long path."""
-    return _LONG_PATH.sub(lambda found: _short(found[0].removeprefix("@")) or found[0], text)
+    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@")) or found[0], text)
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
@@ -166,7 +165,7 @@ def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
 
 def _is_telling(request: str) -> bool:
     """Whether a request can be understood later, unlike "can you take a look at this?"."""
-    return len(telling(literal_terms(request))) >= _TELLING_WORDS
+    return len(telling(literal_terms(request))) >= TELLING_WORDS
 
 
 def _is_said(line: str) -> bool:
@@ -196,157 +195,10 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
         if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
-            is_choice = _CHOOSES.search(sentence) and not _DEPENDS.search(sentence)
+            said = _BEGINNING.sub("", sentence)
+            is_choice = _CHOOSES.match(said) and not _DEPENDS.search(sentence)
             if is_choice and not sentence.endswith(_ASKING) and is_prose(sentence):
-                yield shortened(_BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
-
-
-# What changed.
-
-
-def _changed(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
-    """What was changed before the request at ``last`` and since: the files written, most often first, the
-    commits and pull requests, without what was taken back; each may be empty."""
-    written: list[tuple[str, bool]] = []  # each with whether since the request
-    commits: list[tuple[str, bool, int]] = []  # likewise, and how many files were written before its own
-    pulls: dict[str, bool] = {}
-    kept = begun = 0  # how many files were written before the last commit, and before the last message
-    for at, turn in enumerate(dialogue):
-        is_late = at >= last
-        if turn.kind == COMMAND and turn.text.strip() == "/undo":
-            if commits and _is_of_aider(dialogue[:at]):
-                begun = commits.pop()[2]
-            del written[begun:]
-            kept = min(kept, len(written))
-        elif turn.role == "user":
-            begun = len(written)
-        for tool in turn.tools:
-            if _FAILED.match(tool.result):
-                continue
-            if _writes(tool):
-                given = _FILE.sub("", tool.summary)
-                paths = _PATCHED.findall(given) or [given.split(" — ")[0].strip()]
-                written += [(name, is_late) for name in map(_short, paths) if name]
-                continue
-            if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
-                del commits[-len(gone) :]
-                kept = gone[0][2]
-            written[kept:] = [each for each in written[kept:] if not _is_undone(each[0], tool.summary)]
-            if subject := _subject(tool):
-                reverted = _REVERTED.match(subject)
-                # An amended commit, a reverted one, or one whose subject was cut before.
-                same = [each for each in commits if _is_same(each[0], reverted[1] if reverted else subject)]
-                if commits and not same and _AMENDED.search(tool.summary):
-                    kept = commits.pop()[2]
-                commits = [each for each in commits if each not in same]
-                if not (same and reverted):
-                    whole = max((*(each for each, _, _ in same), subject), key=_wholeness)
-                    commits.append((whole, is_late, kept))
-                kept = len(written)
-            elif match := _PULL.search(f"{tool.summary} {tool.result}"):
-                pulls[f"pull request {match['number'] or ''}".strip()] = is_late
-    files = [Counter(name for name, is_late in written if is_late == late) for late in (False, True)]
-    for name in files[True]:
-        del files[False][name]
-    before, since = (
-        _listed(
-            files[late],
-            [each for each, is_late, _ in commits if is_late == late],
-            [each for each, is_late in pulls.items() if is_late == late],
-        )
-        for late in (False, True)
-    )
-    return before, since
-
-
-def _is_of_aider(dialogue: Sequence[Turn]) -> bool:
-    """Whether the last commit is one of Aider's own, which "/undo" takes back."""
-    made = (tool for turn in reversed(dialogue) for tool in reversed(turn.tools) if _subject(tool))
-    return next((tool.name == "commit" for tool in made), False)
-
-
-def _writes(tool: ToolCall) -> bool:
-    """Whether a call changes files, under any agent's name for that."""
-    name = tool.name.casefold()
-    return not name.startswith("mcp") and not _WRITERS.isdisjoint(_PART.findall(name))
-
-
-def _is_undone(name: str, command: str) -> bool:
-    """Whether a command takes back what was written to a file since the last commit."""
-    if _DISCARDED.search(command):
-        return True
-    paths = (path for found in _RESTORED.finditer(command) for path in found[1].split())
-    return any(path == "." or name == _short(path) or name.endswith(f"/{path}") for path in paths)
-
-
-def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -> str:
-    """What was changed, at most one line; commits that say little only if there are no others."""
-    names = [name for name, _ in files.most_common(_MAX_FILES)]
-    more = len(files) - len(names)
-    listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    told = [each for each in commits if not _says_little(each)] or commits
-    named = [f"commit “{shortened(each, 80)}”" for each in told[len(pulls[-1:]) - _MAX_COMMITS :]]
-    return "; ".join((*filter(None, (listed,)), *named, *pulls[-1:]))
-
-
-def _wholeness(subject: str) -> tuple[bool, int]:
-    """Orders subjects of one commit by how little of it was cut."""
-    return not subject.endswith("…"), len(subject)
-
-
-def _subject(tool: ToolCall) -> str:
-    """The subject of the commit that a command made; empty if it made none that says anything.
-
-    The log of a command and of its output is cut, each at another place.
-    """
-    made = _COMMITTED.search(tool.result) or _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
-    found = made["subject"].strip() if made else ""
-    given = _given(tool.summary) if not found or found.endswith("…") else ""
-    if given and (not found or _is_same(given, found)):
-        found = max(filter(None, (found, given)), key=_wholeness)
-    found = _FIXUP.sub("", found)
-    return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
-
-
-def _given(command: str) -> str:
-    """The subject that a command gives a commit; empty if it gives none."""
-    found = _COMMIT.search(command)
-    if found is None:
-        return ""
-    text = command[found.end() :]
-    if not found["here"]:
-        text = text[: _END_OF_QUOTE[found["q"]].match(text).end()]  # type: ignore[union-attr]
-    subject, *_ = _BODY.split(single(text.split("  ")[0].replace('\\"', '"')), maxsplit=1)
-    return subject
-
-
-def _taken_back(command: str) -> int:
-    """How many commits a command takes back from the branch."""
-    found = _RESET.search(command)
-    return 0 if found is None else int(found["count"] or len(found["carets"] or "1"))
-
-
-def _says_little(subject: str) -> bool:
-    """Whether a commit says less of a session than its others may."""
-    is_cut = subject.endswith("…")
-    return _CHORE.match(subject) is not None or (
-        is_cut and len(telling(literal_terms(subject))) < _TELLING_WORDS
-    )
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Whether two subjects are the same as far as both were logged."""
-    first, second = one.rstrip("…"), other.rstrip("…")
-    is_cut = (first, second) != (one, other)
-    return one == other or (is_cut and (first.startswith(second) or second.startswith(first)))
-
-
-def _short(path: str) -> str:
-    """The last two parts of a path; empty if it is none."""
-    bare = path.strip("`,")
-    whole = PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)
-    parts = whole.parts[1:] if whole.anchor else whole.parts
-    return "/".join(parts[-2:]) if parts and " " not in path and len(path) <= 200 else ""
+                yield shortened(said, _ASKED_CHARACTERS)
 
 
 # How it ended.
@@ -389,7 +241,7 @@ def _closing(
 
 def _concludes(tool: ToolCall) -> bool:
     """Whether a call at the end of the work tells of its result, as a commit does."""
-    return tool.name in _RECORDS or bool(_subject(tool))
+    return tool.name in _RECORDS or bool(subject_of(tool))
 
 
 def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
@@ -410,7 +262,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             if found and not (_SAVED.match(found) or _only_saves(turn)):
                 return found
             saved = saved or found
-            if any(map(_writes, turn.tools)):
+            if any(map(writes, turn.tools)):
                 break
     return saved
 
@@ -437,7 +289,10 @@ def _reply(turn: Turn) -> str:
 
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
-    """One or two sentences that say what was done, found or proposed."""
+    """One or two sentences that say what was done, found or proposed, after those that announce a step."""
+    steps = [at for at, (text, _) in enumerate(said) if text.endswith(_OPENS) and _PREPARES.match(text)]
+    rest = said[steps[-1] + 1 :] if steps else said
+    said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
     tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
     told = [text for text, is_item in tells if not is_item] or [text for text, _ in tells]
     start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
@@ -537,7 +392,7 @@ def _opening(text: str, limit: int) -> str:
 _SPAN = expression(r"`[^`\n]+`")
 _COLON = expression(r"[^:：\n]*(?:：|:(?=\s|$))")
 """What announces a text."""
-_MENTIONS = expression(r"@[^\s@]*")
+_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
 _LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
 _ELEMENT = expression(
     r"\A\s*(?:<([A-Za-z][\w-]*)>(?s:.*?)</\1>|<(?:ant)?(?:think|thought|reason|analysis)\w*>(?s:.*))"
@@ -558,76 +413,26 @@ _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _ASKING = ("?", ":", "？", "：")
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
+_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": )")
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
-_WRITERS = frozenset(
-    {
-        "applied",
-        "apply",
-        "create",
-        "delete",
-        "edit",
-        "insert",
-        "multiedit",
-        "notebookedit",
-        "replace",
-        "write",
-    }
-)
-"""Parts of the names of tools that change files."""
-_PART = expression(r"[a-z]+")
-_FILE = expression(r"(?:Edit|Write|Creat|New|Delet)\w* file: ")
-"""What a log of Cursor puts before the path."""
-_FAILED = expression(
-    r"(?:(?:\S+ verification )?failed|error|fatal|rejected|interrupted|refused|exit code [1-9])\b",
-    re.IGNORECASE,
-)
-_PATCHED = expression(r"(?:add|update|delete) (\S+)")
-_COMMIT = expression(
-    r"\bgit (?:-C \S+ )?commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])"
-    r"(?P<here>\$\(cat <<-?\s*'?\w+'?\s+)?"
-)
-"""A command that commits, up to the message."""
-_END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
-_FIXUP = expression(r"^(?:fixup|squash|amend)! ")
-"""What git puts before the subject of the commit that a commit is to become a part of."""
-_AMENDED = expression(r"\bgit (?:-C \S+ )?commit\b[^|;]* --amend\b")
-_COMMITTED = expression(
-    r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
-    r"(?: … | \(\d+ lines\)|$)"
-)
-"""What git prints of a commit, with the number of lines or the last line that a log shows after it."""
-_AIDERS = expression(r"commit [0-9a-f]{7,40} (?P<subject>.{3,200})")
-"""A commit in a history of Aider."""
 _GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
 _RECORDS = frozenset({"applied", "commit", "running", "added"})
 """What a history of Aider records below a reply, which are no calls of the agent."""
-_RESET = expression(
-    r"\bgit (?:-C \S+ )?reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))"
-    r"(?=\s*(?:[;&|…)\"]|$))"
-)
-_DISCARDED = expression(r"\bgit (?:-C \S+ )?reset (?:-\S+ )*--hard\b")
-_RESTORED = expression(
-    r"(?:\bgit (?:-C \S+ )?(?:checkout (?:(?:HEAD|@) )?(?:-- )?|restore (?!-S|--staged)(?:-\S+ )*)"
-    r"|(?:^|[;&|] ?)rm (?:-\S+ )*)([^;&|…]+)"
-)
-"""A command that takes back what was written to the files it names, or deletes them."""
-_REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
-_CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
-_PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
-    r"\blet['’]?s (?:not|use|go with|keep|drop|remove|call|name|move|stick|avoid|have|make|do|leave|only"
-    r"|add)\b|\bgo(?:ing)? with\b|\bi(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
-    r"|\bi prefer\b|\bi (?:have )?decided\b|\bkeep (?:it|the|this|that)\b"
-    r"|(?:^|\bi think |\bso |, )we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
-    r"|\buse\b.{1,80}\b(?:instead of|rather than)\b"
-    r"|^(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
-    r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
+    r"let['’]?s (?:use|go with|keep|drop|remove|call|name|move|stick|avoid|leave|only)\b"
+    r"|(?:(?:i|we)(?:['’](?:m|re|ll))? )?go(?:ing)? with\b"
+    r"|i(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
+    r"|i prefer\b|i (?:have )?decided\b|keep (?:it|the|this|that)\b"
+    r"|(?:i think )?we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
+    r"|use\b.{1,80}\b(?:instead of|rather than)\b"
+    r"|(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
+    r"|(?:wir nehmen|lass uns|nehmen wir|lieber|prenons|plutôt|utilisons|usemos|mejor)\b",
     re.IGNORECASE,
 )
+"""The start of a sentence that chooses."""
 _DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
 """What makes a sentence no choice yet."""
 _VERBS = (
@@ -652,9 +457,6 @@ _OF_PROGRAM = expression(
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
 )
 """Commands to the agent's program itself."""
-_BODY = expression(r" (?=Co-Authored-By:|Signed-off-by:|EOF\b|- |\* |🤖|## )")
-"""Where the body of a commit message begins on the one line that a log shows."""
-_WINDOWS = expression(r"[A-Za-z]:\\|\\\\|[^/]*\\[^/]*$")
 _PREPARES = expression(
     r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
