@@ -19,7 +19,7 @@ the outcome of that request.
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
-(M3).
+(M3); a message that may be pasted in part is quoted by the line that begins it.
 """
 
 from __future__ import annotations
@@ -144,10 +144,15 @@ def _led(turn: Turn, own: str) -> str:
         return ""
     head = "\n".join(turn.text.strip()[:_LEAD_CHARACTERS].split("\n")[:_LEAD_LINES])
     line = next((line for line in typed_lines(head) if _MENTIONS.sub("", line.text).strip()), None)
-    if line is None or (line.why and not line.is_uncertain) or (not line.why and line.text.strip() in own):
+    if line is None or (line.why and not line.is_uncertain):
         return ""
-    lead = _COLON.match(line.text)
-    text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
+    lead, plan = _COLON.match(line.text), _PLAN.match(head)
+    if plan is not None:
+        text = " ".join(plan.groups())
+    elif not line.why and line.text.strip() in own:
+        return ""
+    else:
+        text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
     if is_labelled(text) or not _is_said(text) or is_takeover(text) or is_hostile_act(text):
         return ""
     return _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
@@ -392,6 +397,8 @@ def _opening(text: str, limit: int) -> str:
 _SPAN = expression(r"`[^`\n]+`")
 _COLON = expression(r"[^:：\n]*(?:：|:(?=\s|$))")
 """What announces a text."""
+_PLAN = expression(r"(Implement the following plan:)\s+#+ (?:Plan: )?([^\n]{3,120})")
+"""What Claude Code writes for a person who accepts a plan of the agent, with the plan's title."""
 _MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
 _LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
 _ELEMENT = expression(
@@ -458,11 +465,13 @@ _OF_PROGRAM = expression(
 )
 """Commands to the agent's program itself."""
 _PREPARES = expression(
-    r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
+    r"(?:let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
+    r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
     r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
-    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到))"
+    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到|已经完整了解))"
+    r"|спасибо|(?:теперь )?(?:я (?:понимаю|сначала|сейчас)|давайте)|obrigad|gracias|danke|merci\b"
     r"|まず|では、|それでは|먼저|이제 ",
     re.IGNORECASE,
 )
