@@ -92,8 +92,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _OWN = _words(
-    "ask_followup_question ask_question askuserquestion get_errors semantic_search tasklist taskget taskstop "
-    "taskupdate toolsearch"
+    "ask_followup_question ask_question askuserquestion get_errors question semantic_search "
+    "semantic_search_full tasklist taskget taskstop taskupdate toolsearch"
 )
 """Tools with which an agent asks the person, searches its workspace, or lists its tasks or tools."""
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
