@@ -452,6 +452,7 @@ def test_an_undo_in_opencode_takes_back_what_was_written_since_the_message_and_n
         ("git checkout -- gauge/levels.py", "gauge/list.py"),
         ("git checkout HEAD gauge/levels.py", "gauge/list.py"),
         ("git restore levels.py", "gauge/list.py"),
+        ("git status", "gauge/list.py, gauge/levels.py"),
         ("cd gauge && rm -f levels.py", "gauge/list.py"),
         ("git restore --staged gauge/levels.py", "gauge/list.py, gauge/levels.py"),
         ("git checkout -b levels", "gauge/list.py, gauge/levels.py"),
@@ -468,7 +469,7 @@ def test_files_that_were_taken_back_are_not_named(command: str, left: str) -> No
         found = said(asked, ("agent", f"{logged}\n\nLogged the levels of the gauges."))
         return [line for line in found if line.startswith("Changed: ")]
 
-    written = ("Edit] /srv/gauge/list.py", "search_replace] Edit file: /srv/gauge/levels.py")
+    written = ("Edit] /srv/gauge/list.py", "search_replace] Edit file: D:\\tide mark\\gauge\\levels.py")
     assert changed(*written, f"Bash] {command}") == ([f"Changed: {left}"] if left else [])
     commit = "Bash] git commit -m 'Log water levels'"
     kept = "gauge/list.py, gauge/levels.py; commit “Log water levels”"
@@ -775,3 +776,16 @@ def test_the_outcome_stands_behind_the_steps_that_a_reply_announces() -> None:
         ASKED,
         "Said: The uploader of the harbour has three attempts.",
     )
+
+
+def test_a_command_is_what_was_asked_if_it_asks_in_words_or_led_to_work() -> None:
+    def asked(command: str, reply: str) -> str:
+        reply = f"{reply}The gauge at the pier has no battery of its own."
+        found = said(("user [command]", "/weak-model tide-5"), ("user [command]", command), ("agent", reply))
+        return found[0] if found else ""
+
+    question = "/ask which gauges of the harbour have no battery?"
+    assert asked(question, "") == f"Asked: {question}"
+    assert asked("/drop harbour/a.py harbour/b.py harbour/c.py", "") == ""
+    assert asked("/review 12", "") == ""
+    assert asked("/review 12", EDITED) == "Asked: /review 12"

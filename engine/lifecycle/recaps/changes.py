@@ -42,7 +42,9 @@ def changed_in(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
             if writes(tool):
                 found = _FILE.match(tool.summary)
                 path = found["path"] if found is not None else tool.summary.split(" — ")[0].strip()
-                paths = _PATCHED.findall(tool.summary) or [path]
+                paths = _PATCHED.findall(tool.summary) or [
+                    path if found is not None or " " not in path else ""
+                ]
                 written += [(name, is_late) for name in map(short_path, paths) if name]
                 continue
             if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
@@ -163,7 +165,7 @@ def short_path(path: str) -> str:
     bare = path.strip("`,")
     whole = PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)
     parts = whole.parts[1:] if whole.anchor else whole.parts
-    return "/".join(parts[-2:]) if parts and " " not in path and len(path) <= 200 else ""
+    return "/".join(parts[-2:]) if parts and len(path) <= 200 else ""
 
 
 _WRITERS = frozenset(
@@ -184,7 +186,7 @@ _WRITERS = frozenset(
 _PART = expression(r"[a-z]+")
 _FILE = expression(
     r"(?:(?:Edit|Write|Creat|New|Delet)\w* file: |`|Result: \W*(?:The file|File created successfully at:) )"
-    r"(?P<path>[^\s`]+)"
+    r"(?P<path>[^`]*?\.\w{1,8}|[^\s`]+)(?=[\s`]|$)"
 )
 """A path behind the words that SpecStory puts before it."""
 _FAILED = expression(

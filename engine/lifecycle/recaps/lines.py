@@ -74,7 +74,7 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     ]
     last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
     earlier, changed = changed_in(dialogue, last)
-    asked = requests.get(first) or _command(dialogue)
+    asked = requests.get(first) or _command(dialogue, is_work=bool(changed))
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
@@ -180,11 +180,13 @@ def _is_said(line: str) -> bool:
     return not _PRINTED.match(line) and (is_prose(line) or 2 * plain_words >= max(len(words), 4))
 
 
-def _command(dialogue: Sequence[Turn]) -> str:
-    """The first slash command, as typed, that is not about the program; empty if there is none."""
-    typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
-    asked = (line for line in typed if line and not _OF_PROGRAM.match(line))
-    return next((shortened(single(line), _ASKED_CHARACTERS) for line in asked), "")
+def _command(dialogue: Sequence[Turn], *, is_work: bool) -> str:
+    """The first slash command, as typed, that is not about the program and asks something in words, or any if
+    it led to work; empty if there is none."""
+    typed = [turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND]
+    asked = [single(line) for line in typed if line and not _OF_PROGRAM.match(line)]
+    worded = (line for line in asked if word_count(line) > _MIN_WORDS and _is_telling(line))
+    return shortened(next(worded, asked[0] if is_work and asked else ""), _ASKED_CHARACTERS)
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -460,7 +462,7 @@ _DID = expression(
 _SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
 _OPENS = (":", "：")
 _OF_PROGRAM = expression(
-    r"/(?:clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
+    r"/(?:add|drop|load|read-only|reset|map-\S*|\S+-model|clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
 )
 """Commands to the agent's program itself."""
