@@ -789,3 +789,14 @@ def test_a_command_is_what_was_asked_if_it_asks_in_words_or_led_to_work() -> Non
     assert asked("/drop harbour/a.py harbour/b.py harbour/c.py", "") == ""
     assert asked("/review 12", "") == ""
     assert asked("/review 12", EDITED) == "Asked: /review 12"
+
+
+def test_an_item_that_says_what_was_done_comes_before_sentences_of_which_none_does() -> None:
+    cause = "The delay of the second attempt was too short for the pier.\n\n"
+    done = "- Added a retry with three attempts to `client.py`\n- The pier comes first"
+    found = said(RETRY[0], ("agent", f"{cause}{done}"))
+    assert found == (ASKED, "Done: Added a retry with three attempts to `client.py`")
+    whole = (
+        "I've successfully added a retry with three attempts.\n\n- Added a test of the delay to `client.py`"
+    )
+    assert said(RETRY[0], ("agent", whole))[1] == "Done: I've successfully added a retry with three attempts."

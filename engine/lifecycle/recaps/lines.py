@@ -301,10 +301,12 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     rest = said[steps[-1] + 1 :] if steps else said
     said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
     tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
-    told = [text for text, is_item in tells if not is_item] or [text for text, _ in tells]
-    start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
+    listed = [text for text, is_item in tells if is_item]  # each says what was done
+    told = [text for text, is_item in tells if not is_item]
+    start = next((at for at, text in enumerate(told) if _DID.match(text)), -1)
+    told = told[max(start, 0) :] if start >= 0 or not listed else listed
     found = ""
-    for sentence in itertools.islice(filter(is_own, told[start:]), 2):
+    for sentence in itertools.islice(filter(is_own, told), 2):
         if found and len(found) + len(sentence) > _SAID_CHARACTERS:
             break
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
@@ -449,7 +451,8 @@ _VERBS = (
     "|converted|simplified|modified|migrated"
 )
 _DID = expression(
-    rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
+    rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
+    rf"|(?:{_VERBS})\b"
     r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
