@@ -149,13 +149,20 @@ def _led(turn: Turn, own: str) -> str:
     lead, plan = _COLON.match(line.text), _PLAN.match(head)
     if plan is not None:
         text = " ".join(plan.groups())
-    elif not line.why and line.text.strip() in own:
+    elif _is_begun(line.text, own) if line.why else line.text.strip() in own:
         return ""
     else:
         text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
-    if is_labelled(text) or not _is_said(text) or is_takeover(text) or is_hostile_act(text):
+    said = _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
+    if is_labelled(text) or not _is_said(said) or is_takeover(text) or is_hostile_act(text):
         return ""
-    return _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
+    return said
+
+
+def _is_begun(line: str, own: str) -> bool:
+    """Whether a line begins with a request that is plainly typed."""
+    begin = own.strip().split("\n")[0].strip()
+    return line.strip().startswith(begin) and word_count(_typed(begin)) >= _MIN_WORDS
 
 
 def _with_short_paths(text: str) -> str:
@@ -389,13 +396,13 @@ def _bare(text: str) -> str:
 
 
 def _opening(text: str, limit: int) -> str:
-    """The first sentences of a text that fit; the first one cut if it does not."""
+    """The first sentences of a text that fit; cut if they do not, or are a few words."""
     found = ""
     for sentence in SENTENCE_END.split(text):
         if found and len(found) + len(sentence) > limit:
             break
         found = f"{found} {sentence}".strip()
-    return shortened(found, limit)
+    return shortened(found if word_count(found) >= _SENTENCE_WORDS else text, limit)
 
 
 _SPAN = expression(r"`[^`\n]+`")
