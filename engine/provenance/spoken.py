@@ -347,8 +347,8 @@ _CODE = expression(
 )
 _CONTINUED = expression(
     r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка)\b"
-    r"[^\n]{0,40}\b(?:conversation|discussion|session|chat|context|so far|Gespräch|Unterhaltung|Sitzung"
-    r"|séance|conversación|sesión|разговор|беседы|диалог|сесси))",
+    r"[^\n]{0,40}\b(?:conversation|discussion|session|chat|context|so far|previous|prior|earlier|Gespräch"
+    r"|Unterhaltung|Sitzung|séance|conversación|sesión|предыдущ|разговор|беседы|диалог|сесси))",
     re.IGNORECASE,
 )
 """Start of a summary that replaces dropped turns: who said what is no longer known."""

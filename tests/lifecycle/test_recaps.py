@@ -812,3 +812,13 @@ def test_an_item_that_says_what_was_done_comes_before_sentences_of_which_none_do
         "I've successfully added a retry with three attempts.\n\n- Added a test of the delay to `client.py`"
     )
     assert said(RETRY[0], ("agent", whole))[1] == "Done: I've successfully added a retry with three attempts."
+
+
+def test_an_agents_own_summary_of_its_changes_hides_nothing_that_comes_after_it() -> None:
+    def ends(title: str) -> str:
+        summary = f"{title}\n\nThe uploader of the harbour has three attempts."
+        asked = ("user", "Now log each attempt of the uploader with its delay.")
+        return said(RETRY[0], ("agent", summary), asked, ("agent", "Logged the delays of all attempts."))[-1]
+
+    assert ends("## Summary of changes") == "Done: Logged the delays of all attempts."
+    assert ends("# Summary of the previous conversation").startswith("Then asked: ")
