@@ -346,8 +346,9 @@ _CODE = expression(
     r"[{};]\s*$|\(\)|=>|==|:=|\s=\s|^\s*(?:def|func|class|import|return|if|for|const|let|var)\b.*[:({]"
 )
 _CONTINUED = expression(
-    r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка"
-    r"|摘要) (?:of|der|de|предыдущ))",
+    r"\s*(?:This session is being continued|(?:#+\s*)?(?:Summary|Zusammenfassung|Résumé|Resumen|Сводка)\b"
+    r"[^\n]{0,40}\b(?:conversation|discussion|session|chat|context|so far|previous|prior|earlier|Gespräch"
+    r"|Unterhaltung|Sitzung|séance|conversación|sesión|предыдущ|разговор|беседы|диалог|сесси))",
     re.IGNORECASE,
 )
 """Start of a summary that replaces dropped turns: who said what is no longer known."""

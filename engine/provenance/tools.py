@@ -20,7 +20,9 @@ def brings_outside(call: ToolCall) -> bool:
     words = set(_PART.findall(_CAMEL.sub("_", call.name).casefold()))
     if name.startswith("mcp"):
         return not name.startswith("mcp__ide__")
-    if words & _SHELLS:
+    if name in _OWN:
+        return False
+    if words & _SHELLS or name == "running":
         return not call.summary.strip(" {}") or _is_outside_command(call.summary)
     if words & _WRITERS:
         return False
@@ -31,7 +33,7 @@ def brings_outside(call: ToolCall) -> bool:
         return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
         return _is_third_party(call.summary) or not _OWN_CODE.search(call.summary)
-    if words & _LOCAL or name == "knowledge":
+    if words & _LOCAL or name in _RECORDS:
         return _is_third_party(call.summary)
     if name in _PROGRAMS:
         return _is_outside_command(f"{name} {call.summary}")
@@ -89,6 +91,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_OWN = _words(
+    "ask_followup_question ask_question askuserquestion get_errors question semantic_search "
+    "semantic_search_full tasklist taskget taskstop taskupdate toolsearch"
+)
+"""Tools with which an agent asks the person, searches its workspace, or lists its tasks or tools."""
+_RECORDS = _words("added applied commit knowledge")
+"""What Aider records of a file or a commit, beside "running" for a command; and our own tool."""
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
 _MESSENGERS = _words("mail email gmail imap outlook calendar slack discord teams telegram whatsapp sms")
 _WRITES = expression(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
@@ -106,9 +115,9 @@ _SHELLS = _words(
 )
 _LOCAL = _words(
     "build cat code codebase create database db delete diagnostics diff dir directory edit file files "
-    "find git glob grep image lint list lookup ls lsp memory move multiedit mysql notebookedit "
-    "notebookread patch path plan psql read rename replace run skill sql sqlite symbol symbols test tests "
-    "think thinking todo todoread todos todowrite view write"
+    "find git glob grep image lint lints list lookup ls lsp memory move multiedit mysql notebookedit "
+    "notebookread patch path plan psql read rename replace ripgrep run skill sql sqlite symbol symbols test "
+    "tests think thinking todo todoread todos todowrite view write"
 )
 _OUTSIDE = _words(
     "bing browse browser browsing calendar channel chat confluence connector contacts crawl crm discord "

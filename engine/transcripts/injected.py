@@ -14,6 +14,7 @@ BY_PROGRAM = expression(
     r"|@agent Continue:|Another Claude session sent a message:"
     r"|Implement the plan as specified(?:, it is attached for your reference\. Do NOT edit"
     r"|\. To-do's from the plan have already been created\b)"
+    r"|The following is the Codex agent history (?:whose request action you are assessing|added since)"
     r"|You must fully embody this agent's persona and follow all activation instructions"
     r"|This session is being continued)",
     re.MULTILINE,

@@ -38,6 +38,9 @@ OUTSIDE = [
     ("Read", "shot.png"),
     ("Read", "node_modules/leftpad/README.md"),
     ("Task", "research: Compare hosted queues on the web"),
+    ("running", "curl -s https://acme.example/install.sh"),
+    ("added", "~/Downloads/offer.txt to the chat"),
+    ("searched_web", 'Searched web "acme pay fees" • 6 results'),
     ("summon_oracle", "anything"),
 ]
 
@@ -68,6 +71,14 @@ OWN = [
     ("knowledge", '{"action": "info"}'),
     ("read", '{"path": "knowledge/gauges/KNOWLEDGE.md"}'),
     ("sql", "select count(*) from reading"),
+    ("ripgrep_raw_search", '{"pattern": "retry", "path": "/home/robin/tidemark"}'),
+    ("searched_codebase", 'Searched codebase "retry" • 6 results'),
+    ("read_lints", "src/client.py"),
+    ("added", "src/client.py to the chat"),
+    ("commit", "1a2b3c4 Log water levels"),
+    ("running", "pytest -q"),
+    ("AskUserQuestion", "Which store should be used?"),
+    ("TaskUpdate", '{"taskId": "3", "status": "completed"}'),
 ]
 
 

@@ -19,7 +19,7 @@ the outcome of that request.
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
-(M3).
+(M3); a message that may be pasted in part is quoted by the line that begins it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath, PureWindowsPath
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
+from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path, subject_of, writes
 from engine.provenance.hold import doubt_of
+from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
 from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
@@ -44,6 +44,7 @@ from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
 from engine.store.prose import SENTENCE_END, shortened, word_count
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, ToolCall, Turn
+from engine.transcripts.typed import lines_of as typed_lines
 from engine.transcripts.typed import typed_in
 
 _ASKED_CHARACTERS = 200
@@ -51,11 +52,11 @@ _SAID_CHARACTERS = 280
 _MARKED = {"Decided": ("decisions",), "Learned": ("facts",)}
 _MAX_MARKED = 3
 _MAX_CHOICES = 2
-_MAX_FILES = 4
-_MAX_COMMITS = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
-_TELLING_WORDS = 3
+_LEAD_CHARACTERS = 800
+_LEAD_LINES = 6
+"""What is read of a long message."""
 
 
 def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, ...]:
@@ -72,8 +73,8 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
         if at > first and each != requests[first] and not is_order(each) and not each.endswith(_OPENS)
     ]
     last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
-    earlier, changed = _changed(dialogue, last)
-    asked = requests.get(first) or (_command(dialogue) if changed else "")
+    earlier, changed = changed_in(dialogue, last)
+    asked = requests.get(first) or _command(dialogue, is_work=bool(changed))
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
@@ -117,15 +118,56 @@ def _is_answered(dialogue: Sequence[Turn]) -> bool:
 
 def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
-    if turn.kind == COMMAND:
+    if turn.kind == COMMAND or turn.role != "user":
         return ""
     own = typed_in(turn)
+    found = _led(turn, own) or _typed(own)
+    return found if word_count(found) >= _MIN_WORDS and telling(literal_terms(found)) else ""
+
+
+def _typed(own: str) -> str:
+    """The first sentences of what a person typed; empty if it is mostly program output."""
     lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
     if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
-        return ""  # mostly program output
-    text = _opening(single(" ".join(said)), _ASKED_CHARACTERS)
-    return text if word_count(text) >= _MIN_WORDS and telling(literal_terms(text)) else ""
+        return ""
+    return _opening(_with_short_paths(single(" ".join(said))), _ASKED_CHARACTERS)
+
+
+def _led(turn: Turn, own: str) -> str:
+    """The line with which a person begins a message that they may not have typed all of themselves: a brief,
+    a list, or a request above a paste. Empty if it has the form of another's text, or is plainly typed.
+
+    ``own``: what is plainly typed of the message.
+    """
+    if turn.kind in (ANSWER, PLAN):
+        return ""
+    head = "\n".join(turn.text.strip()[:_LEAD_CHARACTERS].split("\n")[:_LEAD_LINES])
+    line = next((line for line in typed_lines(head) if _MENTIONS.sub("", line.text).strip()), None)
+    if line is None or (line.why and not line.is_uncertain):
+        return ""
+    lead, plan = _COLON.match(line.text), _PLAN.match(head)
+    if plan is not None:
+        text = " ".join(plan.groups())
+    elif _is_begun(line.text, own) if line.why else line.text.strip() in own:
+        return ""
+    else:
+        text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
+    said = _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
+    if is_labelled(text) or not _is_said(said) or is_takeover(text) or is_hostile_act(text):
+        return ""
+    return said
+
+
+def _is_begun(line: str, own: str) -> bool:
+    """Whether a line begins with a request that is plainly typed."""
+    begin = own.strip().split("\n")[0].strip()
+    return line.strip().startswith(begin) and word_count(_typed(begin)) >= _MIN_WORDS
+
+
+def _with_short_paths(text: str) -> str:
+    """A text with the last two parts of each long path."""
+    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@")) or found[0], text)
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
@@ -135,21 +177,23 @@ def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
 
 def _is_telling(request: str) -> bool:
     """Whether a request can be understood later, unlike "can you take a look at this?"."""
-    return len(telling(literal_terms(request))) >= _TELLING_WORDS
+    return len(telling(literal_terms(request))) >= TELLING_WORDS
 
 
 def _is_said(line: str) -> bool:
     """Whether a line is a sentence, or a few words, rather than code or program output."""
-    words = line.split()
+    words = _MENTIONS.sub(" ", line).split()
     plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
     return not _PRINTED.match(line) and (is_prose(line) or 2 * plain_words >= max(len(words), 4))
 
 
-def _command(dialogue: Sequence[Turn]) -> str:
-    """The first slash command, as typed, that is not about the program; empty if there is none."""
-    typed = (turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND)
-    asked = (line for line in typed if line and not _OF_PROGRAM.match(line))
-    return next((shortened(single(line), _ASKED_CHARACTERS) for line in asked), "")
+def _command(dialogue: Sequence[Turn], *, is_work: bool) -> str:
+    """The first slash command, as typed, that is not about the program and asks something in words, or any if
+    it led to work; empty if there is none."""
+    typed = [turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND]
+    asked = [single(line) for line in typed if line and not _OF_PROGRAM.match(line)]
+    worded = (line for line in asked if word_count(line) > _MIN_WORDS and _is_telling(line))
+    return shortened(next(worded, asked[0] if is_work and asked else ""), _ASKED_CHARACTERS)
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -165,126 +209,10 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
         if turn.kind == COMMAND:
             continue
         for sentence, _ in _sentences(own):
-            is_choice = _CHOOSES.search(sentence) and not _DEPENDS.search(sentence)
+            said = _BEGINNING.sub("", sentence)
+            is_choice = _CHOOSES.match(said) and not _DEPENDS.search(sentence)
             if is_choice and not sentence.endswith(_ASKING) and is_prose(sentence):
-                yield shortened(_BEGINNING.sub("", sentence) or sentence, _ASKED_CHARACTERS)
-
-
-# What changed.
-
-
-def _changed(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
-    """What was changed before the request at ``last`` and since: the files written, most often first, the
-    commits that were not taken back and pull requests; each may be empty."""
-    files: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    commits: list[tuple[str, bool]] = []  # with whether since the request
-    pulls: dict[str, bool] = {}
-    for at, turn in enumerate(dialogue):
-        is_late = at >= last
-        if turn.kind == COMMAND and turn.text.strip() == "/undo":
-            commits = commits[:-1]
-        for tool in turn.tools:
-            if _FAILED.match(tool.result):
-                continue
-            if tool.name.casefold() in _WRITERS:
-                paths = _PATCHED.findall(tool.summary) or [tool.summary.split(" — ")[0].strip()]
-                files[is_late].update(filter(None, map(_short, paths)))
-                continue
-            taken_back = _taken_back(tool.summary)
-            commits = commits[: -taken_back or None]
-            if subject := _subject(tool):
-                reverted = _REVERTED.match(subject)
-                # An amended commit, a reverted one, or one whose subject was cut before.
-                same = [each for each, _ in commits if _is_same(each, reverted[1] if reverted else subject)]
-                commits = [each for each in commits if each[0] not in same]
-                if commits and not same and _AMENDED.search(tool.summary):
-                    commits.pop()
-                if not (same and reverted):
-                    whole = max((*same, subject), key=_wholeness)
-                    commits.append((whole, is_late))
-            elif match := _PULL.search(f"{tool.summary} {tool.result}"):
-                pulls[f"pull request {match['number'] or ''}".strip()] = is_late
-    for name in files[True]:
-        del files[False][name]
-    before, since = (
-        _listed(
-            files[late],
-            [each for each, is_late in commits if is_late == late],
-            [each for each, is_late in pulls.items() if is_late == late],
-        )
-        for late in (False, True)
-    )
-    return before, since
-
-
-def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -> str:
-    """What was changed, at most one line; commits that say little only if there are no others."""
-    names = [name for name, _ in files.most_common(_MAX_FILES)]
-    more = len(files) - len(names)
-    listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    told = [each for each in commits if not _says_little(each)] or commits
-    named = [f"commit “{shortened(each, 80)}”" for each in told[len(pulls[-1:]) - _MAX_COMMITS :]]
-    return "; ".join((*filter(None, (listed,)), *named, *pulls[-1:]))
-
-
-def _wholeness(subject: str) -> tuple[bool, int]:
-    """Orders subjects of one commit by how little of it was cut."""
-    return not subject.endswith("…"), len(subject)
-
-
-def _subject(tool: ToolCall) -> str:
-    """The subject of the commit that a command made; empty if it made none that says anything.
-
-    The log of a command and of its output is cut, each at another place.
-    """
-    made = _COMMITTED.search(tool.result) or _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
-    found = made["subject"].strip() if made else ""
-    given = _given(tool.summary) if not found or found.endswith("…") else ""
-    if given and (not found or _is_same(given, found)):
-        found = max(filter(None, (found, given)), key=_wholeness)
-    found = _FIXUP.sub("", found)
-    return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
-
-
-def _given(command: str) -> str:
-    """The subject that a command gives a commit; empty if it gives none."""
-    found = _COMMIT.search(command)
-    if found is None:
-        return ""
-    text = command[found.end() :]
-    if not found["here"]:
-        text = text[: _END_OF_QUOTE[found["q"]].match(text).end()]  # type: ignore[union-attr]
-    subject, *_ = _BODY.split(single(text.split("  ")[0].replace('\\"', '"')), maxsplit=1)
-    return subject
-
-
-def _taken_back(command: str) -> int:
-    """How many commits a command takes back from the branch."""
-    found = _RESET.search(command)
-    return 0 if found is None else int(found["count"] or len(found["carets"] or "1"))
-
-
-def _says_little(subject: str) -> bool:
-    """Whether a commit says less of a session than its others may."""
-    is_cut = subject.endswith("…")
-    return _CHORE.match(subject) is not None or (
-        is_cut and len(telling(literal_terms(subject))) < _TELLING_WORDS
-    )
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Whether two subjects are the same as far as both were logged."""
-    first, second = one.rstrip("…"), other.rstrip("…")
-    is_cut = (first, second) != (one, other)
-    return one == other or (is_cut and (first.startswith(second) or second.startswith(first)))
-
-
-def _short(path: str) -> str:
-    """The last two parts of a path; empty if it is none."""
-    bare = path.strip("`,")
-    whole = PureWindowsPath(bare) if _WINDOWS.match(bare) else PurePosixPath(bare)
-    parts = whole.parts[1:] if whole.anchor else whole.parts
-    return "/".join(parts[-2:]) if parts and " " not in path and len(path) <= 200 else ""
+                yield shortened(said, _ASKED_CHARACTERS)
 
 
 # How it ended.
@@ -316,13 +244,18 @@ def _closing(
         work = [turn for turn in dialogue[at:] if turn.role == "agent"]
         if not work:
             left = f"{requests[at]} (not answered)"
-        elif any(turn.tools and turn.tools[-1].name not in _RECORDS for turn in work):
+        elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
     if last > end and not left:
         done = ""  # nothing would tell that the request named last came after it
     return done if done != left else "", " earlier" if is_early else "", left
+
+
+def _concludes(tool: ToolCall) -> bool:
+    """Whether a call at the end of the work tells of its result, as a commit does."""
+    return tool.name in _RECORDS or bool(subject_of(tool))
 
 
 def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
@@ -343,7 +276,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             if found and not (_SAVED.match(found) or _only_saves(turn)):
                 return found
             saved = saved or found
-            if any(tool.name.casefold() in _WRITERS for tool in turn.tools):
+            if any(map(writes, turn.tools)):
                 break
     return saved
 
@@ -363,18 +296,24 @@ def _reply(turn: Turn) -> str:
     for the person's turn and a plan."""
     if turn.role != "agent" or turn.kind == PLAN:
         return ""
-    after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), reversed(turn.blocks))
+    blocks = (each for each in reversed(turn.blocks) if getattr(each, "name", "") not in _RECORDS)
+    after = itertools.takewhile(lambda block: not isinstance(block, ToolCall), blocks)
     texts = [block.text for block in reversed(list(after)) if isinstance(block, Text)]
     return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
 
 def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
-    """One or two sentences that say what was done, found or proposed."""
+    """One or two sentences that say what was done, found or proposed, after those that announce a step."""
+    steps = [at for at, (text, _) in enumerate(said) if text.endswith(_OPENS) and _PREPARES.match(text)]
+    rest = said[steps[-1] + 1 :] if steps else said
+    said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
     tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
-    told = [text for text, is_item in tells if not is_item] or [text for text, _ in tells]
-    start = next((at for at, text in enumerate(told) if _DID.match(text)), 0)
+    listed = [text for text, is_item in tells if is_item]  # each says what was done
+    told = [text for text, is_item in tells if not is_item]
+    start = next((at for at, text in enumerate(told) if _DID.match(text)), -1)
+    told = told[max(start, 0) :] if start >= 0 or not listed else listed
     found = ""
-    for sentence in itertools.islice(filter(is_own, told[start:]), 2):
+    for sentence in itertools.islice(filter(is_own, told), 2):
         if found and len(found) + len(sentence) > _SAID_CHARACTERS:
             break
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
@@ -457,18 +396,26 @@ def _bare(text: str) -> str:
 
 
 def _opening(text: str, limit: int) -> str:
-    """The first sentences of a text that fit; the first one cut if it does not."""
+    """The first sentences of a text that fit; cut if they do not, or are a few words."""
     found = ""
     for sentence in SENTENCE_END.split(text):
         if found and len(found) + len(sentence) > limit:
             break
         found = f"{found} {sentence}".strip()
-    return shortened(found, limit)
+    return shortened(found if word_count(found) >= _SENTENCE_WORDS else text, limit)
 
 
 _SPAN = expression(r"`[^`\n]+`")
-_ELEMENT = expression(r"\A\s*<([A-Za-z][\w-]*)>(?s:.*?)(?:</\1>|\Z)")
-"""Thoughts, or another element of markup, at the start of a text; the log may have cut its end off."""
+_COLON = expression(r"[^:：\n]*(?:：|:(?=\s|$))")
+"""What announces a text."""
+_PLAN = expression(r"(Implement the following plan:)\s+#+ (?:Plan: )?([^\n]{3,120})")
+"""What Claude Code writes for a person who accepts a plan of the agent, with the plan's title."""
+_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
+_LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
+_ELEMENT = expression(
+    r"\A\s*(?:<([A-Za-z][\w-]*)>(?s:.*?)</\1>|<(?:ant)?(?:think|thought|reason|analysis)\w*>(?s:.*))"
+)
+"""An element of markup at the start of a text; the log may have cut the end of thoughts off."""
 _BEGINNING = expression(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
     r"|please|pls|btw"
@@ -484,62 +431,26 @@ _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _ASKING = ("?", ":", "？", "：")
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<)")
+_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": )")
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
-_WRITERS = frozenset(
-    {
-        "edit",
-        "multiedit",
-        "write",
-        "notebookedit",
-        "apply_patch",
-        "write_file",
-        "edit_file",
-        "create",
-        "applied",
-    }
-)
-_FAILED = expression(r"(?:error|fatal|rejected|interrupted|refused|failed|exit code [1-9])\b", re.IGNORECASE)
-_PATCHED = expression(r"(?:add|update|delete) (\S+)")
-_COMMIT = expression(
-    r"\bgit (?:-C \S+ )?commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])"
-    r"(?P<here>\$\(cat <<-?\s*'?\w+'?\s+)?"
-)
-"""A command that commits, up to the message."""
-_END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
-_FIXUP = expression(r"^(?:fixup|squash|amend)! ")
-"""What git puts before the subject of the commit that a commit is to become a part of."""
-_AMENDED = expression(r"\bgit (?:-C \S+ )?commit\b[^|;]* --amend\b")
-_COMMITTED = expression(
-    r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
-    r"(?: … | \(\d+ lines\)|$)"
-)
-"""What git prints of a commit, with the number of lines or the last line that a log shows after it."""
-_AIDERS = expression(r"commit [0-9a-f]{7,40} (?P<subject>.{3,200})")
-"""A commit in a history of Aider."""
 _GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
 _RECORDS = frozenset({"applied", "commit", "running", "added"})
 """What a history of Aider records below a reply, which are no calls of the agent."""
-_RESET = expression(
-    r"\bgit (?:-C \S+ )?reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))"
-    r"(?=\s*(?:[;&|…)\"]|$))"
-)
-_REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
-_CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
-_PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
-    r"\blet['’]?s (?:not|use|go with|keep|drop|remove|call|name|move|stick|avoid|have|make|do|leave|only"
-    r"|add)\b|\bgo(?:ing)? with\b|\bi(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
-    r"|\bi prefer\b|\bi (?:have )?decided\b|\bkeep (?:it|the|this|that)\b"
-    r"|(?:^|\bi think |\bso |, )we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
-    r"|\buse\b.{1,80}\b(?:instead of|rather than)\b"
-    r"|^(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
-    r"|\b(?:wir nehmen|lass uns|nehmen wir|lieber|statt)\b|\b(?:prenons|plutôt|utilisons|usemos|mejor)\b",
+    r"let['’]?s (?:use|go with|keep|drop|remove|call|name|move|stick|avoid|leave|only)\b"
+    r"|(?:(?:i|we)(?:['’](?:m|re|ll))? )?go(?:ing)? with\b"
+    r"|i(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
+    r"|i prefer\b|i (?:have )?decided\b|keep (?:it|the|this|that)\b"
+    r"|(?:i think )?we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
+    r"|use\b.{1,80}\b(?:instead of|rather than)\b"
+    r"|(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
+    r"|(?:wir nehmen|lass uns|nehmen wir|lieber|prenons|plutôt|utilisons|usemos|mejor)\b",
     re.IGNORECASE,
 )
+"""The start of a sentence that chooses."""
 _DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
 """What makes a sentence no choice yet."""
 _VERBS = (
@@ -547,7 +458,8 @@ _VERBS = (
     "|converted|simplified|modified|migrated"
 )
 _DID = expression(
-    rf"^(?:i(?:['’]ve| have)? (?:also |now |just )?(?:{_VERBS}|created|merged|split|made)\b|(?:{_VERBS})\b"
+    rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
+    rf"|(?:{_VERBS})\b"
     r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
@@ -560,19 +472,18 @@ _DID = expression(
 _SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
 _OPENS = (":", "：")
 _OF_PROGRAM = expression(
-    r"/(?:clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
+    r"/(?:add|drop|load|read-only|reset|map-\S*|\S+-model|clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
 )
 """Commands to the agent's program itself."""
-_BODY = expression(r" (?=Co-Authored-By:|Signed-off-by:|EOF\b|- |\* |🤖|## )")
-"""Where the body of a commit message begins on the one line that a log shows."""
-_WINDOWS = expression(r"[A-Za-z]:\\|\\\\|[^/]*\\[^/]*$")
 _PREPARES = expression(
-    r"(?:let me|let['’]s|now (?:update|add|fix|run|check|remove|create)|first,|next,? (?:let|i)|checking"
+    r"(?:let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
+    r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
     r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
-    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到))"
+    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到|已经完整了解))"
+    r"|спасибо|(?:теперь )?(?:я (?:понимаю|сначала|сейчас)|давайте)|obrigad|gracias|danke|merci\b"
     r"|まず|では、|それでは|먼저|이제 ",
     re.IGNORECASE,
 )

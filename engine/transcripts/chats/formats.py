@@ -43,7 +43,9 @@ FORMATS = (
         name="copilot-cli",
     ),
     Format("Crush, first opencode", "`.crush/crush.db`, `.opencode/opencode.db`", name="crush"),
-    Format("opencode", "`opencode.db`, `storage/`, `opencode export`", seen="1.2", name="opencode"),
+    Format(
+        "opencode", "`opencode.db`, `storage/`, `opencode export`, `/export`", seen="1.2", name="opencode"
+    ),
     Format("Goose", "`~/.local/share/goose/sessions/sessions.db`", name="goose"),
     Format("pi", "`~/.pi/agent/sessions/*/*.jsonl`", seen="session version 3", name="pi"),
     Format("OpenHands", "downloaded trajectories, events", seen="0.46", name="openhands"),

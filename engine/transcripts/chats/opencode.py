@@ -1,18 +1,32 @@
-"""Reads opencode's sessions: what ``opencode export`` writes, and the files of its ``storage`` folder."""
+"""Reads opencode's sessions: what ``opencode export`` and ``/export`` write, and the files of its ``storage``
+folder."""
 
 from __future__ import annotations
 
 import contextlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, stamp
+from engine.transcripts.chats.labelled import without_rule
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.importers.tools import is_shortened, result_of, summary_of
 from engine.transcripts.turn import Role
 
 NAME = "opencode"
+_SAVED = re.compile(r"\A\s*# (?P<title>[^\n]*)\n+\*\*Session ID:\*\* (?P<id>ses_\w+)$", re.MULTILINE)
+_STEP = re.compile(
+    r"^---\n+## (?:(?P<user>User)|Assistant(?: \([^\n·]* · (?P<model>[^\n·]*[^\s·])[^\n]*\))?)$", re.MULTILINE
+)
+_TOOL = re.compile(r"^\*\*Tool: (?P<name>[^\n*]+)\*\*$", re.MULTILINE)
+_INPUT = re.compile(r"\*\*Input:\*\*\n```json\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+# A program's output may have fences of its own.
+_OUTPUT = re.compile(r"^\*\*(?P<how>Output|Error):\*\*\n```\n(?P<text>.*)\n```", re.MULTILINE | re.DOTALL)
+_THOUGHT = "_Thinking:_"
+_TITLED = re.compile(r"\*\*[^\n*]+\*\*")
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "agent"}
 
 
@@ -40,6 +54,54 @@ def read_stored(record: Record, path: Path) -> Chat:
         for info in _objects_in(storage / "message" / text_of(record, "id"))
     ]
     return read({"info": record, "messages": messages})
+
+
+def is_saved(text: str) -> bool:
+    """Whether a text was written by ``/export``."""
+    return _SAVED.match(text) is not None
+
+
+def read_saved(text: str) -> Chat:
+    """The conversation in a text that ``/export`` wrote, with ``\\n`` line ends."""
+    about, marks = _SAVED.match(text), [*_STEP.finditer(text)]
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
+    messages = [
+        {
+            "info": {"role": "user" if mark["user"] else "assistant", "modelID": mark["model"] or ""},
+            "parts": [*_parts(without_rule(text[mark.end() : end]).strip(), is_persons=bool(mark["user"]))],
+        }
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+    return read({"info": about.groupdict() if about is not None else {}, "messages": messages})
+
+
+def _parts(text: str, *, is_persons: bool) -> Iterator[Record]:
+    tools = [] if is_persons else [*_TOOL.finditer(text)]
+    above = text[: tools[0].start()] if tools else text
+    said, *thoughts = [text] if is_persons else above.split(_THOUGHT)
+    yield {"type": "text", "text": said.strip()}
+    yield from ({"type": "reasoning"} for _ in thoughts)
+    if thoughts and not tools:
+        yield {"type": "text", "text": _behind_thought(thoughts[-1])}
+    for tool, end in zip(tools, [*(each.start() for each in tools), len(text)][1:], strict=True):
+        given, output = _INPUT.search(text, tool.end(), end), _OUTPUT.search(text, tool.end(), end)
+        state = {"input": json_in(given[1]) if given is not None else None}
+        if output is not None:
+            how = output["how"].lower()
+            state |= {"status": how, how: output["text"]}
+        yield {"type": "tool", "tool": tool["name"], "state": state}
+        if output is not None:
+            yield {"type": "text", "text": text[output.end() : end].strip()}
+
+
+def _behind_thought(text: str) -> str:
+    """What was said behind a thought; nothing marks its end, but its paragraphs have titles, or it is one."""
+    paragraphs = [each.strip() for each in text.split("\n\n") if each.strip()]
+    if not (paragraphs and _TITLED.fullmatch(paragraphs[0])):
+        return "\n\n".join(paragraphs[1:])
+    while paragraphs and _TITLED.fullmatch(paragraphs[0]):
+        del paragraphs[:2]
+    return "\n\n".join(paragraphs)
 
 
 def _objects_in(folder: Path) -> list[Record]:

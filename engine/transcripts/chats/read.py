@@ -195,6 +195,8 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
         yield claude_export.read(text)
     elif sectioned.is_windsurf(text):
         yield sectioned.windsurf(text)
+    elif opencode.is_saved(text):
+        yield opencode.read_saved(text)
     elif sectioned.is_copilot(text):
         yield sectioned.copilot(text)
     elif sectioned.is_ledger(text):

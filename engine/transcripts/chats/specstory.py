@@ -38,6 +38,8 @@ _TOOL = re.compile(
     r'<tool-use\b[^>\n]*?data-tool-name="(?P<name>[^"\n]*)"[^>\n]*>(?P<body>.*)</tool-use>', re.DOTALL
 )
 _SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+# What a call without a name did: "Listed current directory", "Searched web".
+_ACTED = re.compile(r"[A-Z][a-z]+ (?:current )?[a-z]+(?=[ \t:]|$)")
 _USED = re.compile(r"^Tool use: \*\*(?P<name>[^*\n]+)\*\*(?:[ \t]*•[ \t]*(?P<what>.*))?$", re.DOTALL)
 _FENCED = re.compile(
     r"^ {0,3}(?P<run>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^ {0,3}(?P=run)[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
@@ -178,13 +180,10 @@ def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None
         bare = _BARE_TOOL.match(part.strip())
         if bare is not None and (bare["name"] or _SUMMARY.search(part)):
             summary = _SUMMARY.search(bare["body"])
-            chat.call(
-                bare["name"] or "tool",
-                _call_summary(html.unescape(summary[1]) if summary else bare["body"]),
-                "",
-                at,
-                line=line,
-            )
+            head = html.unescape(summary[1]).strip() if summary else bare["body"]
+            acted = _ACTED.match(head)
+            name = bare["name"] or (acted[0].replace(" ", "_").lower() if acted else "tool")
+            chat.call(name, _call_summary(head), "", at, line=line)
         else:
             chat.say("agent", part, at, line=line)
 
@@ -216,6 +215,8 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
         summary_text, fences = fences[0], fences[1:]
     summary_text = summary_text or (quoted[1] if quoted else "") or before.replace("</details>", "")
     result = fences[-1] if fences else ""
+    if not _call_summary(summary_text).strip(" {}") and not result.strip():
+        return  # it failed before it had arguments; the error stands below as the agent's text
     if result.strip():
         chat.drop("tool-output")
     chat.call(

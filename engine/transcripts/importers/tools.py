@@ -14,6 +14,7 @@ _SUMMARY_KEYS = (
     "command",
     "cmd",
     "file_path",
+    "filePath",
     "notebook_path",
     "path",
     "url",
