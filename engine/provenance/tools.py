@@ -92,7 +92,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _OWN = _words(
-    "ask_followup_question ask_question askuserquestion get_errors question semantic_search "
+    "ask_followup_question askuserquestion get_errors question semantic_search "
     "semantic_search_full tasklist taskget taskstop taskupdate toolsearch"
 )
 """Tools with which an agent asks the person, searches its workspace, or lists its tasks or tools."""

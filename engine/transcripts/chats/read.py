@@ -43,6 +43,8 @@ _PARTS = frozenset({"message", "part", "session_diff", "todo", "project"})
 
 _HEAD = 2_000
 """Characters above the first turn in which the date of a conversation is looked for."""
+_FIRST_LINES = 6
+"""The same in lines, where the line of the turn is not known."""
 _LINKED = frozenset({"parentUuid", "sessionId", "message"})
 """Keys of Claude Code's messages; other programs write some of them."""
 
@@ -184,6 +186,14 @@ def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
 
 
 def _text_chats(text: str, name: str) -> Iterator[Chat]:
+    for chat in _chats_in(text, name):
+        if chat.started is None and chat.begun is None:
+            line = next((turn.line for turn in chat.turns if turn.role != "system"), 1) or _FIRST_LINES
+            chat = replace(chat, begun=day_in("\n".join(text[:_HEAD].split("\n")[: line - 1])))
+        yield chat
+
+
+def _chats_in(text: str, name: str) -> Iterator[Chat]:
     if aider.looks_like(text, name):
         yield Chat(aider.NAME, ())
         yield from aider.read(text)
@@ -206,8 +216,7 @@ def _text_chats(text: str, name: str) -> Iterator[Chat]:
     else:
         chat = labelled.read(text)
         if chat is not None:
-            line = next((turn.line for turn in chat.turns if turn.role != "system"), 1)
-            yield replace(chat, begun=day_in("\n".join(text[:_HEAD].split("\n")[: line - 1])))
+            yield chat
 
 
 def _json_chats(data: bytes, text: str, path: Path) -> Iterator[Chat]:
