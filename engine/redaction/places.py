@@ -180,7 +180,7 @@ def proposed(text: str) -> Iterator[tables.Called]:
             line = text.rfind("\n", max(0, start - tables.FIRST), start) + 1
             if line not in lines and (line or start < tables.FIRST):
                 lines.add(line)
-                yield from tables.below(text, line, word)
+                yield from tables.below(text, line, word, lines)
     for _, _, end in _places(text, identifier, tables.ACCOUNTS & said.keys()):
         yield from tables.after_user(text, end)
 

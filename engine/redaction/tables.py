@@ -16,7 +16,6 @@ _NAMING = 0.5
 """Probability from which a heading names secrets: others have a column each, and ``Pass`` counts tests."""
 _LONGEST = 2_000
 """Characters of a line of a table."""
-_MOST_ROWS = 500
 FIRST = 300
 """Characters of a line within which a name must stand."""
 _RULE = expression(r"[-+|=:─┼│ \t]+")
@@ -41,8 +40,11 @@ _PRINTED = expression(
 )
 
 
-def below(text: str, first: int, word: str) -> Iterator[Called]:
-    """The values below a line with a ``word`` that names a secret: of columns, and what a command printed."""
+def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]:
+    """The values below a line with a ``word`` that names a secret: of columns, and what a command printed.
+
+    ``lines`` gets the starts of a table's rows, none of which is the heading of another one.
+    """
     line, last = _line(text, first)
     if not line or last >= len(text):
         return
@@ -53,10 +55,10 @@ def below(text: str, first: int, word: str) -> Iterator[Called]:
         return
     for mark in ("|", "\t", ",", ";"):
         if mark in line:
-            yield from _delimited(text, first, last, mark)
+            yield from _delimited(text, first, last, mark, lines)
             return
     if "  " in line:
-        yield from _aligned(text, first, last)
+        yield from _aligned(text, first, last, lines)
 
 
 def _line(text: str, first: int) -> tuple[str, int]:
@@ -67,13 +69,14 @@ def _line(text: str, first: int) -> tuple[str, int]:
     return (text[first:end], end + 1) if end - first < _LONGEST else ("", end)
 
 
-def _rows(text: str, first: int) -> Iterator[tuple[str, int]]:
-    for _ in range(_MOST_ROWS):
+def _rows(text: str, first: int, lines: set[int]) -> Iterator[tuple[str, int]]:
+    while first < len(text):
         line, after = _line(text, first)
         if not line.strip():
             return
         if not _RULE.fullmatch(line):
             yield line, first
+            lines.add(first)
         first = after
 
 
@@ -86,14 +89,14 @@ def _named(cell: str) -> str:
     return name if said[1] + said[2] >= _NAMING else "password" if name.lower() == "pass" else ""
 
 
-def _delimited(text: str, first: int, after: int, mark: str) -> Iterator[Called]:
+def _delimited(text: str, first: int, after: int, mark: str, lines: set[int]) -> Iterator[Called]:
     line = text[first : after - 1]
     headings = line.replace("||", "|").split(mark)
     inner = [each for each in headings if each.strip()]
     if len(inner) < 2 or not all(_HEADING.fullmatch(each.strip(_AROUND)) for each in inner):
         return
     named = [(at, name) for at, each in enumerate(headings) if (name := _named(each))]
-    for row, begin in _rows(text, after):
+    for row, begin in _rows(text, after, lines):
         cells = row.split(mark)
         if len(cells) != len(headings):
             return
@@ -104,7 +107,7 @@ def _delimited(text: str, first: int, after: int, mark: str) -> Iterator[Called]
                 yield start, start + len(value), name
 
 
-def _aligned(text: str, first: int, after: int) -> Iterator[Called]:
+def _aligned(text: str, first: int, after: int, lines: set[int]) -> Iterator[Called]:
     columns = list(_COLUMN.finditer(text, first, after - 1))
     if len(columns) < 2 or not all(_HEADING.fullmatch(each[0]) for each in columns):
         return
@@ -113,7 +116,7 @@ def _aligned(text: str, first: int, after: int) -> Iterator[Called]:
             continue
         offset = column.start() - first
         stop = columns[at + 1].start() - first if at + 1 < len(columns) else _LONGEST
-        for row, begin in _rows(text, after):
+        for row, begin in _rows(text, after, lines):
             value = row[offset:stop].strip()
             if row[offset - 1 : offset].strip() or " " in value or not value:
                 return
