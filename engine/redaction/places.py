@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from engine.redaction import tables
@@ -18,6 +19,7 @@ _AFTER = 60
 """The same after it."""
 _NEAR = 90
 """Characters after a naming word in which values are looked for."""
+_MOST_SILENT = 50_000
 _NAMING = 0.15
 """Probability from which a word may name a secret."""
 _FEW = 12
@@ -169,20 +171,36 @@ def proposed(text: str) -> Iterator[tables.Called]:
         ):  # a line of a certificate, a signature or a picture
             yield from _parts(text, start, end)
     identifier = _identifier(text)
-    said = {word: meaning(word) for word in set(identifier.findall(text))}
-    naming = {word for word, (_, password, key, _) in said.items() if password + key >= _NAMING}
+    words = set(identifier.findall(text))
+    naming = _naming(words)
     patterns = (_AFTER_NAME_ASCII, _QUOTED_ASCII) if text.isascii() else (_AFTER_NAME, _QUOTED)
     lines: set[int] = set()
     has_arn = "arn:" in text
     for word, start, end in _places(text, identifier, naming):
         if not is_file(word) and not (has_arn and is_arn(text, start)):
-            yield from _near(text, start, end, said[word], *patterns)
+            yield from _near(text, start, end, naming[word], *patterns)
             line = text.rfind("\n", max(0, start - tables.FIRST), start) + 1
             if line not in lines and (line or start < tables.FIRST):
                 lines.add(line)
                 yield from tables.below(text, line, word, lines)
-    for _, _, end in _places(text, identifier, tables.ACCOUNTS & said.keys()):
+    for _, _, end in _places(text, identifier, tables.ACCOUNTS & words):
         yield from tables.after_user(text, end)
+
+
+_silent: set[str] = set()
+"""Words that name no secret, which most words of a text are: without them, the others take less time."""
+
+
+def _naming(words: set[str]) -> dict[str, Meaning]:
+    """Those of some words that may name a secret, and what they say."""
+    found: dict[str, Meaning] = {}
+    for word in words - _silent:
+        said = meaning(word)
+        if said[1] + said[2] >= _NAMING:
+            found[word] = said
+        elif len(_silent) < _MOST_SILENT:
+            _silent.add(word)
+    return found
 
 
 def identifiers(text: str) -> list[str]:
@@ -203,6 +221,7 @@ def _places(text: str, identifier: Any, naming: Collection[str]) -> list[tuple[s
             if there is not None and there[0] == word:
                 found.append((word, start, start + size))
             start = text.find(word, start + size)
+    found.sort(key=itemgetter(1))  # as a heading comes before its rows
     return found
 
 

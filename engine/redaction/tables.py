@@ -53,12 +53,16 @@ def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]
         if match is not None and _DIGIT.search(match["value"]):
             yield *match.span("value"), word
         return
-    for mark in ("|", "\t", ",", ";"):
-        if mark in line:
-            yield from _delimited(text, first, last, mark, lines)
-            return
-    if "  " in line:
+    mark = next((each for each in ("|", "\t", ",", ";", "  ") if each in line), "")
+    before = text[
+        max(text.rfind("\n", max(0, first - _LONGEST), max(0, first - 1)) + 1, first - _LONGEST, 0) : first
+    ]
+    if not mark or (mark in before and not _RULE.fullmatch(before.rstrip("\n"))):  # a row, no heading
+        return
+    if mark == "  ":
         yield from _aligned(text, first, last, lines)
+    else:
+        yield from _delimited(text, first, last, mark, lines)
 
 
 def _line(text: str, first: int) -> tuple[str, int]:

@@ -30,6 +30,7 @@ def test_what_stands_below_the_heading_of_a_column_is_judged_by_it(text: str) ->
         "| test | pass | fail |\n|---|---|---|\n| auth | 31 | 0 |\n| store | 118 | 2 |\n",
         "| setting | default |\n|---|---|\n| password | none |\n| token_ttl | 3600 |\n",
         "| field | type |\n|---|---|\n| password | string |\n| secret | bytes |\n",
+        "| field | type |\n|---|---|\n| password | string |\n| user_id2 | bigint |\n",
         "name,token_count,cost\nsmall-model-4,18231,0.42\n",
         "USER   PASSWORD_CHANGED\nkim    2026-01-04T10:22:11\n",
         "NAME            TYPE                DATA\ndb-credentials  kubernetes.io/tls   3\n",
