@@ -92,7 +92,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password file", ":*:", r":\*:[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
     *(("password file", f"{port}:", rf"{port}:(?:[^:\s]{{1,80}}:){{2}}(?P<value>[^\s\"':]{{3,200}})", r"[\w.*-]:$", "real") for port in ("5432", "5433", "3306", "6432")),
     *(
-        ("seed phrase", each, rf"{each}\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", "$", "")
+        ("seed phrase", each, rf"{each}\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed")
         for each in ("seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed_phrase", "words:")
     ),
     *(

@@ -32,6 +32,8 @@ _NEAR = 3
 """Words between a name and a value up to which it may name it."""
 _ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
+_ENTITY = expression(r"&#\d{2,4};?\Z")
+"""At the end of a value: it is a word in a page, with the quotation mark after it."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}")
 _BEFORE = 100
@@ -75,6 +77,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
     """True for what is no secret wherever it stands."""
     return (
         len(value) < 4
+        or ("&#" in value and _ENTITY.search(value) is not None)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)

@@ -24,7 +24,7 @@ _HEADING = expression(r"[\"'`*_ ]*[^\W\d_][\w ./()-]{0,40}[\"'`*_ ]*")
 _COLUMN = expression(r"\S(?: ?\S)*")
 _AROUND = " \t\"'`*"
 _ACCOUNT = """
-    login logins log sign signin credentials creds cred account accounts acct zugangsdaten anmeldedaten zugang
+    login logins log signin credentials creds cred account accounts acct zugangsdaten anmeldedaten zugang
     inloggegevens identifiants credenciales credenciais credenziali dane uppgifter inloggning kirjautuminen
     giriş логин доступ доступы учётка логін 账号 帐号 账户 登录 계정 로그인 アカウント ログイン حساب
 """.split()  # noqa: SIM905 — words of one list
@@ -32,7 +32,7 @@ ACCOUNTS = frozenset(form for word in _ACCOUNT for form in (word, word.capitaliz
 """What a user and a password follow, joined by a colon or a slash."""
 _LOGIN = expression(
     r"[^\n]{0,40}?[\s\"'`(](?P<user>[A-Za-z][\w.+-]{1,40}(?:@[\w.-]{3,60})?)"
-    r"(?:[\"'`]? ?/ ?[\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
+    r"(?:[\"'`]? / [\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
 )
 _DIGIT = expression(r"\d")
 _PRINTED = expression(
@@ -130,7 +130,8 @@ def _aligned(text: str, first: int, after: int, lines: set[int]) -> Iterator[Cal
 
 def after_user(text: str, last: int) -> Iterator[Called]:
     """The password of a login such as ``credentials: anna:value`` or ``login anna / value``."""
-    match = _LOGIN.match(text, last)
+    is_log = text[last - 3 : last].lower() == "log" and not text.startswith(" in", last)  # of git, say
+    match = None if is_log else _LOGIN.match(text, last)
     if match is not None and _DIGIT.search(match["value"]):
         start, end = match.span("value")
         yield start, start + len(text[start:end].rstrip(".,:;!?)]}*")), "password"

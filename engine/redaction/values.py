@@ -251,6 +251,12 @@ def is_real(value: str) -> bool:
     return len(value) > 2 and not is_placeholder(value)
 
 
+def _is_seed(value: str) -> bool:
+    """True for words of which hardly any joins others to a sentence."""
+    words = value.lower().split()
+    return 6 * sum(each in _JOINING for each in words) <= len(words)
+
+
 def _is_phrase(value: str) -> bool:
     """True for words that make no sentence."""
     return not _JOINING.intersection(value.replace("-", " ").split())
@@ -297,5 +303,6 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "credential": _is_credential,
     "cookie": _has_secret_cookie,
     "phrase": _is_phrase,
+    "seed": _is_seed,
 }
 """What a value must pass where its place alone does not tell."""

@@ -71,6 +71,9 @@ def test_a_secret_that_looks_like_something_else_is_found(before: str, value: st
         "das Passwort ist abgelaufen und wird am 3.4.2026 gelöscht",
         "wachtwoord: minstens 12 tekens",
         "passphrase: must have four words",
+        "keywords: ensure that your resume includes relevant words from the job and also what you did",
+        "the words: ensure that your resume includes relevant words from the job and also what they ask",
+        "Call&#96;login&#96; to obtain a token",
         "943ms / 40 token ≈ **每个 token 23.6ms**，而论文是 70ms",
     ],
 )

@@ -58,6 +58,8 @@ def test_what_follows_a_user_in_a_login_is_a_password(text: str) -> None:
     "text",
     [
         "log in via sso:google",
+        "git log main..kim/fix-53-login-page",
+        "the login of main/release-2026-11",
         "credentials: see wiki:onboarding",
         "docker login registry.example.org:5000",
         "logged in at 10:22:11",
