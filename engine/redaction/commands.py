@@ -15,6 +15,12 @@ _COOKIES = (
     r"cookie\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
 )
+_CALLS = """
+login log_in login_as sign_in signin auth authenticate connect connection credential credentials mysqli pdo pw_set
+"""
+"""Functions whose arguments are a user and a password, in this order."""
+_SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
+_CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|gpg)"
 _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
@@ -40,7 +46,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "authorization header",
         "authorization",
-        r"authorization\\?[\"']?(?:\\?[\"'], ?\\?[\"']?value\\?[\"']?)?[ \t]{0,3}[:=, ][ \t]{0,3}\\?[\"']?(?:[a-z][\w-]{1,20}[ =]{1,2})?"
+        r"authorization\\?[\"']?\]?(?:\\?[\"'], ?\\?[\"']?value\\?[\"']?)?[ \t]{0,3}[:=, ][ \t]{0,3}\\?[\"']?(?:[a-z][\w-]{1,20}[ =]{1,2})?"
         r"(?P<value>[\w.~+/=:-]{8,4000})",
         "$",
         "credential",
@@ -86,10 +92,33 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password file", ":*:", r":\*:[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
     *(("password file", f"{port}:", rf"{port}:(?:[^:\s]{{1,80}}:){{2}}(?P<value>[^\s\"':]{{3,200}})", r"[\w.*-]:$", "real") for port in ("5432", "5433", "3306", "6432")),
     *(
-        ("seed phrase", each, rf"{each}\W{{0,6}}(?:is )?(?P<value>(?:[a-z]{{3,8}} ){{11,23}}[a-z]{{3,8}})\b", "", "")
-        for each in ("seed phrase", "recovery phrase", "mnemonic", "seed_phrase")
+        ("seed phrase", each, rf"{each}\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed")
+        for each in ("seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed_phrase", "words:")
     ),
-    *(("password hash", f"${each}$", rf"\${each}\$[\w./$=,+-]{{20,200}}", r"(?<![\w$])$", "") for each in ("1", "5", "6", "y", "2y", "2a", "2b", "apr1")),
+    *(
+        ("recovery code", each, rf"{each}s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", "")
+        for each in ("recovery code", "backup code", "scratch code", "rescue code")
+    ),
+    ("app password", "pass", r"pass(?:word|wd)?\s?=\s?[\"']?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?=[\"'\s]|$)", "$", ""),
+    ("password", 'variable "', r'variable "[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
+    ("address with a password", "jdbc:oracle:", r"jdbc:oracle:\w{1,8}:[^\s/:@]{1,60}/(?P<value>[^\s@]{3,80})@", "", "real"),
+    ("password on a command line", "radtest ", r"radtest (?:-\w \S{1,20} )?\S{1,60} (?P<value>[^\s\"'$]{4,80})", "", "real"),
+    ("password on a command line", "isql ", r"isql (?:-\w )?\w\S{0,60} \w\S{0,60} (?P<value>[^\s\"'$-][^\s\"']{3,80})", "", "digits"),
+    ("password on a command line", " -u ", r" -u [\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
+    *(
+        ("password", f"{each}(", rf"{each}\((?:[^()\"'\n]{{0,80}}[\"'][^\"'\n]{{0,160}}[\"'], ?){{1,3}}?[\"'](?P<value>[^\s\"'/]{{8,80}})[\"']", "$", "digits")
+        for each in _CALLS.split()
+    ),
+    ("password file", "chpasswd:", r"chpasswd:\s{1,20}(?:expire: \w{1,9}\s{1,20})?(?:list|users):[ |]{0,3}\s{1,20}(?P<value>[\w.-]{1,40}:\S{4,80})", "", "login"),
+    *(("password hash", f"${each}$", rf"\${each}\$[\w./$=,+-]{{20,200}}", r"(?<![\w$])$", "") for each in ("1", "5", "6", "8", "9", "y", "2y", "2a", "2b", "apr1")),
+    (
+        "passphrase",
+        "passphrase",
+        r"passphrase(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$))",
+        "",
+        "phrase",
+    ),
+    ("ticket of Kerberos", "$krb5", r"\$krb5[a-z]{2,8}\$\d{1,3}\$[^\s\"']{40,4000}", "", ""),
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ _MOST_ROUNDS = 4
 _CHARACTER = expression(r"[^\n]")
 _NEVER_ESCAPES = "ghijklopqsuvwxyzGHIJKLMNOPQRSTUVWXYZ"
 """Letters in which no escape or color sequence ends."""
-_FILLER = expression(r"x{8}|X{8}|\*{4}|\.\.\.")
+_FILLER = expression(r"x{8}|X{8}|EXAMPLE|\*{4}|\.\.\.")
 """A placeholder for a key in examples."""
 
 
@@ -104,11 +104,11 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
     starts = [span[0] for span in shaped]
     found: list[tuple[int, int, str]] = []
     covered_to = 0
-    for start, end in sorted(set(proposed(text)), key=lambda span: (span[0], -span[1])):
+    for start, end, name in sorted(set(proposed(text)), key=lambda span: (span[0], -span[1], span[2])):
         index = bisect_right(starts, start) - 1
         if start < covered_to or (index >= 0 and start < shaped[index][1]):
             continue
-        if kind := judged(text, start, end):
+        if kind := judged(text, start, end, name):
             covered_to = whole(text, start, end)
             found.append((naming_start(text, start), covered_to, kind))
     return _disjoint(sorted((*shaped, *found)))

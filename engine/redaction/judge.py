@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.redaction.names import meaning
 from engine.redaction.names import model as model
-from engine.redaction.places import PLACE, RANDOM, STRICT, surroundings
+from engine.redaction.places import PLACE, RANDOM, STRICT, is_arn, surroundings
 from engine.redaction.shapes import SHAPE, shape
 from engine.redaction.values import (
     has_digit,
@@ -21,18 +21,26 @@ from engine.redaction.values import (
 from engine.startup.lazy import expression
 
 FEATURES = (*SHAPE, *PLACE)
-LEAST, LEAST_UNNAMED = 0.49, 0.65
+LEAST, LEAST_UNNAMED = 0.42, 0.65
 """Probabilities from which a value is a secret: one that a name says is one, and another."""
-_NAMES, _WEAKLY = 0.5, 0.15
-"""Probabilities from which a name is that of a secret."""
+_NAMES, _NAMES_BEFORE_SIGN, _WEAKLY = 0.5, 0.3, 0.15
+"""Probabilities from which a name is that of a secret; the second before a colon or the like."""
+_IS_OTHER = 0.9
+"""Probability from which a name is that of something else, whatever its last word says: ``public key``."""
 _ENOUGH = 200
 _NEAR = 3
 """Words between a name and a value up to which it may name it."""
 _ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
+_ENTITY = expression(r"&#\d{2,4};?\Z")
+"""At the end of a value: it is a word in a page, with the quotation mark after it."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}")
 _BEFORE = 100
+_ENCRYPTED_SIZE = 4_000
+_KEY_SIZE = 16
+_CUT_OFF = expression(r"[\"'`]?(?:\.\.\.|…)")
+"""After the beginning of a key, which is no key."""
 QUOTES = "\"'`"
 _ASSIGNED = expression(
     r"(?P<name>[^\W\d_][\w-]{0,60})(?:\\{0,3}[\"'`\])]){0,3}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}(?:\\{0,3}[\"'`“])?\Z"
@@ -69,6 +77,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
     """True for what is no secret wherever it stands."""
     return (
         len(value) < 4
+        or ("&#" in value and _ENTITY.search(value) is not None)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)
@@ -79,9 +88,12 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
     )
 
 
-def judged(text: str, start: int, end: int) -> str:
-    """The kind of secret a span is; empty if it is none."""
+def judged(text: str, start: int, end: int, name: str = "") -> str:
+    """The kind of secret a span is; empty if it is none. A ``name`` is as if it stood before it."""
     value = text[start:end]
+    if name:
+        text, start = f"{name}: {value}", len(name) + 2
+        end = start + len(value)
     if ruled_out(value, quoted=text[start - 1 : start] in QUOTES and start > 0):
         return ""
     found = features(text, start, end)
@@ -103,9 +115,19 @@ def judged(text: str, start: int, end: int) -> str:
     for said, words in (("strongest password", "words to it"), ("strongest key", "words to that")):
         if found[_AT[words]] < _NEAR:
             named = max(named, found[_AT[said]])
-    if probability(found) < (LEAST if named >= _NAMES else LEAST_UNNAMED):
+    is_other = found[_AT["other"]] > _IS_OTHER and found[_AT["key by one word"]] > _NAMES
+    says_so = named >= (_NAMES_BEFORE_SIGN if found[_AT["joint"]] in STRICT else _NAMES)
+    if probability(found) < (LEAST if says_so and not is_other else LEAST_UNNAMED):
+        return ""
+    if _is_no_plain_text(text, start) or (len(value) >= _KEY_SIZE and _CUT_OFF.match(text, end)):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
+
+
+def _is_no_plain_text(text: str, start: int) -> bool:
+    """True within a name of something in a cloud, and within what is encrypted, as sops does."""
+    first = max(0, start - _ENCRYPTED_SIZE)
+    return is_arn(text, start) or text.rfind("ENC[", first, start) > text.rfind("]", first, start)
 
 
 def probability(found: Sequence[float]) -> float:

@@ -206,6 +206,12 @@ Phase token              | pss_service: pss_user:           | v\d:[0-9a-f:]{64,}
 bearer secret            | secret-token:                    | [\w.-]{20,}
 Tinybird token           | p.eyJ                            | [\w-]{20,}\.[\w-]{16,}
 Helicone key             | sk-helicone-                     | [a-z0-9]{4,8}-(?:[a-z0-9]{4,8}-?){2,4}
+Dependency-Track key     | odt_                             | [A-Za-z0-9]{32,}
+Flexport token           | shltm_                           | [\w-]{40,}
+Segment token            | sgp_                             | [A-Za-z0-9]{60,}
+Voiceflow key            | VF.DM. VF.WS.                    | [0-9a-f]{24}\.[A-Za-z0-9]{16}
+Ubidots token            | BBFF- BBUS-                      | [A-Za-z0-9]{30,}
+Teamwork token           | tkn.v1_                          | [\w+/=-]{60,}
 Sanity token             | sk                               | [A-Za-z0-9]{80,}(?![0-9A-Za-z])
 """
 """Name, prefixes, and the pattern after the prefix."""
@@ -229,9 +235,22 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
         r"PuTTY-User-Key-File-\d: (?:[^\n]{0,200}\n){4,400}?Private-MAC: [0-9a-f]{40,}",
         "",
     ),
+    (
+        "private key",
+        "private-lines: ",
+        r"Private-Lines: \d{1,3}\s{1,2}(?P<value>(?:[A-Za-z0-9+/=]{20,64}\s{0,2}){1,200})",
+        "",
+    ),
+    *(
+        ("private JSON web key", each, rf"{re.escape(each)} ?: ?\\?\"(?P<value>[\w-]{{40,{_MAX}}})\\?\"", "")
+        for each in ('"d"', '\\"d\\"', '"k"', '\\"k\\"')
+    ),
     ("Slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?P<value>[a-z]{5,12}/[\w/+-]{20,200})", ""),
     ("Discord webhook", "/api/webhooks/", r"/api/webhooks/(?P<value>\d{15,20}/[\w-]{40,100})", ".$"),
-    ("Teams webhook", ".webhook.office.com/", r"\.webhook\.office\.com/(?P<value>[\w@/-]{40,300})", ".$"),
+    *(
+        ("Teams webhook", each, rf"{re.escape(each)}(?P<value>[\w@/-]{{40,300}})", ".$")
+        for each in (".webhook.office.com/", "outlook.office.com/webhook/")
+    ),
     ("Azure access signature", "sig=", r"[Ss]ig=(?P<value>[A-Za-z0-9%+/]{30,100}(?:%3[Dd]|=){1,2})", ""),
     ("Azure access signature", "sig=", r"sig=(?P<value>[\w-]{43})(?![\w%-])", "[?&;]$"),
     ("signed address", "signature=", r"[Ss]ignature=(?P<value>[\w%+/~=-]{20,4000})", "[?&;-]$"),
@@ -243,6 +262,7 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Unleash token", ":production.", r":production\.[0-9a-f]{50,64}(?![0-9A-Za-z])", r"[\w*-]{1,40}$"),
     ("Unleash token", ":development.", r":development\.[0-9a-f]{50,64}(?![0-9A-Za-z])", r"[\w*-]{1,40}$"),
     ("private key in base64", "ls0tls1crudjtib", rf"LS0tLS1CRUdJTiB(?:{_PRIVATE})[\w+/=]{{40,}}", ""),
+    ("webhook", ".tines.com/webhook/", r"\.tines\.com/webhook/(?P<value>[0-9a-f]{32}/[0-9a-f]{32})", ".$"),
     ("webhook", "/hooks/catch/", r"/hooks/catch/(?P<value>\d{4,10}/[a-z0-9]{5,20})", ".$"),
     ("address with a key", ".io/v3/", r"\.io/v3/(?P<value>[0-9a-f]{32})(?![\w-])", ".$"),
     ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),

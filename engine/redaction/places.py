@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
+from engine.redaction import tables
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
 from engine.redaction.values import is_file, is_published
 from engine.startup.lazy import expression
@@ -17,6 +19,7 @@ _AFTER = 60
 """The same after it."""
 _NEAR = 90
 """Characters after a naming word in which values are looked for."""
+_MOST_SILENT = 50_000
 _NAMING = 0.15
 """Probability from which a word may name a secret."""
 _FEW = 12
@@ -46,7 +49,7 @@ RANDOM = expression(
     r"[A-Za-z0-9+/_.~-]{0,40}?(?:\d[A-Za-z]{1,9}\d|[a-z]\d{1,9}[A-Z]|[A-Z]\d{1,9}[a-z]|[a-z][A-Z][a-z]?[A-Z])"
 )
 """The beginning of a run that looks random."""
-_PLAIN = r"[^\s\"'`“”<>,;\\&]"
+_PLAIN = r"[^\s\"'`“”<>,;，。；！？、\\&]"
 _VALUE = (
     r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
@@ -65,6 +68,7 @@ _OPERATOR = (
 )
 _ASCII = str.maketrans(
     {"“": '"', "”": '"', "「": '"', "」": '"', "«": '"', "»": '"', "：": "=", "＝": "=", "→": "->"}
+    | dict.fromkeys("，。；！？、", ",")
 )
 """Gives an expression that matches the same in ASCII, and compiles in a third of the time."""
 _AFTER_NAME = expression(_OPERATOR + _VALUE)
@@ -119,6 +123,8 @@ _BEARING = frozenset(
         "string",
         "entry",
         "property",
+        "body",
+        "plaintext",
     ]
 )
 """Names that say only that a value follows, which another name names."""
@@ -147,8 +153,11 @@ _JOINTS = {
 }
 
 
-def proposed(text: str) -> Iterator[Span]:
-    """Spans that may be secrets: whatever looks random, and what stands near a name of a secret."""
+def proposed(text: str) -> Iterator[tables.Called]:
+    """Spans that may be secrets: whatever looks random, and what stands near a name of a secret.
+
+    With each is the name it is judged by if that does not stand beside it; else nothing.
+    """
     for match in _RUN.finditer(text):
         start, end = match.span()
         if RANDOM.match(text, start) is None or is_published(text, start):
@@ -162,12 +171,36 @@ def proposed(text: str) -> Iterator[Span]:
         ):  # a line of a certificate, a signature or a picture
             yield from _parts(text, start, end)
     identifier = _identifier(text)
-    said = {word: meaning(word) for word in set(identifier.findall(text))}
-    naming = {word for word, (_, password, key, _) in said.items() if password + key >= _NAMING}
+    words = set(identifier.findall(text))
+    naming = _naming(words)
     patterns = (_AFTER_NAME_ASCII, _QUOTED_ASCII) if text.isascii() else (_AFTER_NAME, _QUOTED)
+    lines: set[int] = set()
+    has_arn = "arn:" in text
     for word, start, end in _places(text, identifier, naming):
-        if not is_file(word) and not text.startswith("arn:", _run_start(text, start)):
-            yield from _near(text, start, end, said[word], *patterns)
+        if not is_file(word) and not (has_arn and is_arn(text, start)):
+            yield from _near(text, start, end, naming[word], *patterns)
+            line = text.rfind("\n", max(0, start - tables.FIRST), start) + 1
+            if line not in lines and (line or start < tables.FIRST):
+                lines.add(line)
+                yield from tables.below(text, line, word, lines)
+    for _, _, end in _places(text, identifier, tables.ACCOUNTS & words):
+        yield from tables.after_user(text, end)
+
+
+_silent: set[str] = set()
+"""Words that name no secret, which most words of a text are: without them, the others take less time."""
+
+
+def _naming(words: set[str]) -> dict[str, Meaning]:
+    """Those of some words that may name a secret, and what they say."""
+    found: dict[str, Meaning] = {}
+    for word in words - _silent:
+        said = meaning(word)
+        if said[1] + said[2] >= _NAMING:
+            found[word] = said
+        elif len(_silent) < _MOST_SILENT:
+            _silent.add(word)
+    return found
 
 
 def identifiers(text: str) -> list[str]:
@@ -188,6 +221,7 @@ def _places(text: str, identifier: Any, naming: Collection[str]) -> list[tuple[s
             if there is not None and there[0] == word:
                 found.append((word, start, start + size))
             start = text.find(word, start + size)
+    found.sort(key=itemgetter(1))  # as a heading comes before its rows
     return found
 
 
@@ -198,49 +232,52 @@ def _identifier(text: str) -> Any:
     return _WIDE_IDENTIFIER if _ANY_WIDE.search(text) else _OTHER_IDENTIFIER
 
 
-def _run_start(text: str, at: int) -> int:
-    """Where the run of characters without a space starts, at most 60 before a place."""
+def is_arn(text: str, at: int) -> bool:
+    """True within the name of something in a cloud, of which at most 60 characters stand before a place."""
     first = max(0, at - 60)
-    return max(text.rfind(each, first, at) for each in " \"'\n") + 1 or first
+    return text.startswith("arn:", max(text.rfind(each, first, at) for each in " \"'\n") + 1 or first)
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[Span]:
+def _parts(text: str, start: int, end: int) -> Iterator[tables.Called]:
     """A random run, or the parts of a path."""
     run = text[start:end]
     if "/" not in run or "+" in run or run.endswith("="):
-        yield start, end
+        yield start, end, ""
         return
     at = start
     for part in run.split("/"):
         if len(part) >= 12:
-            yield at, at + len(part)
+            yield at, at + len(part), ""
         at += len(part) + 1
 
 
-def _near(text: str, first: int, last: int, said: Meaning, after_name: Any, quoted: Any) -> Iterator[Span]:
+def _near(
+    text: str, first: int, last: int, said: Meaning, after_name: Any, quoted: Any
+) -> Iterator[tables.Called]:
     match = after_name.match(text, last)
     if match is not None:
         group = "bare" if match["inner"] is None else "inner"
         start, end = match.span(group)
         if group == "bare":
-            value = text[start:end]
-            start, value = (
-                _bare(value, start) if text[start - 1] in " \t" else (start, value.rstrip(_TRAILING))
-            )
+            value = text[start:end].rstrip(_TRAILING)
+            if text[start - 1] in " \t" and (named := _bare(value, start))[0] > start:
+                yield start, start + len(value), ""  # its beginning may only look like a name, as in ``x4=…``
+                start, value = named
             end = start + len(value)
-        # A word that is no password, or on the next line: of a prompt nobody has answered.
-        is_word = (said[1] < _NAMING or "\n" in text[last:start]) and _WORD.fullmatch(
+        # A word that is no password, on the next line, of a prompt nobody has answered, or of a style sheet.
+        gap = text[last:start]
+        is_word = (said[1] < _NAMING or "\n" in gap or gap == "]:") and _WORD.fullmatch(
             text, start, end
         ) is not None
         # In a table, not after the pipe of a shell.
-        if not is_word and ("|" not in text[last:start] or _DIGIT.search(text, start, end)):
-            yield start, end
+        if not is_word and ("|" not in gap or _DIGIT.search(text, start, end)):
+            yield start, end, ""
     stop = text.find("\n", last, last + _NEAR)
     stop = min(last + _NEAR, len(text)) if stop < 0 else stop
     has_digit = _DIGIT.search(text, last, stop) is not None
     for match in quoted.finditer(text, last, min(stop + 40, len(text))):
         if match.start() < stop:
-            yield match.span("inner")
+            yield *match.span("inner"), ""
     for match in (
         _TOKEN.finditer(text, last, min(stop + 200, len(text)))
         if has_digit or _SAID.search(text, last, stop)
@@ -253,13 +290,13 @@ def _near(text: str, first: int, last: int, said: Meaning, after_name: Any, quot
         between = text[last:start].split()
         is_said = bool(between) and between[-1].strip(":").lower() in _COPULAS
         if len(token) >= 4 and (is_said or (has_digit and _DIGIT.search(token))):
-            yield start, start + len(token)
+            yield start, start + len(token), ""
     begin = text.rfind("\n", max(0, first - _AFTER), first) + 1 or max(0, first - _AFTER)
     if first - begin > 8 and _DIGIT.search(text, begin, first):
         for match in _TOKEN.finditer(text, begin, first):
             start, token = _bare(match[0], match.start())
             if len(token) >= 6 and _DIGIT.search(token):
-                yield start, start + len(token)
+                yield start, start + len(token), ""
 
 
 def _bare(token: str, start: int) -> tuple[int, str]:
@@ -305,7 +342,9 @@ def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
     if at > 0 and before[words[at - 1][2] : name_start] in (" ", "' "):
         phrase = meaning(" ".join(word for word, _, _ in words[max(0, at - 2) : at + 1]))
     if copula and phrase[0] > 0.8:  # "the password for staging is …", "…, it is …"
-        phrase = max((meaning(word) for word, _, _ in words), key=lambda said: said[1] + said[2])
+        said = [word for word, _, _ in words]
+        names = (" ".join(said[at : at + size]) for size in (1, 2, 3) for at in range(len(said) - size + 1))
+        phrase = max(map(meaning, names), key=lambda said: said[1] + said[2])
     called, is_after = phrase, 0.0
     if joint in (_SPACE, _NONE, _OTHER, _PAREN) or not words:
         called, is_after = _called_after(after, phrase)

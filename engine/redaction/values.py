@@ -25,13 +25,14 @@ _WORDS = frozenset(
     keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
     available accepted rejected refused denied checked verified confirmed asked used unused typed
     entered self args kwargs params config settings options request response payload data body
-    header headers result session cookie bytearray secretstr secretsmanager
+    header headers result session cookie bytearray secretstr secretsmanager minioadmin
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _MARKS = "<[{(*•…$%@#!"
 """With which a placeholder begins."""
 _PLACEHOLDER = expression(
-    r"[<\[{(*•…].*|\$.*|%\(\w+\)s?|%\w+%|%\w|@\w+@|#[0-9a-fA-F]{3,8}|![a-z]+[-/][\w/-]*", re.DOTALL
+    r"[<\[{(•…].*|\*(?![A-Za-z]{3,}\d).*|\$.*|%\(\w+\)s?|%\w+%|%\w|@\w+@|#[0-9a-fA-F]{3,8}|![a-z]+[-/][\w/-]*",
+    re.DOTALL,
 )
 _FILLERS = (
     "xxx",
@@ -44,6 +45,7 @@ _FILLERS = (
     "###",
     "???",
     "redacted",
+    "examplekey",
     "0000-0000",
     "\\u003c",
     "\\u003e",
@@ -77,9 +79,11 @@ _BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "bas
 """What stands before a hash, or what is no text, in base64."""
 _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
+_NUMBERED_AT_END = expression(r"[a-z]{4}\d{2,4}$")
+"""As passwords of two words end, and hardly any name in code."""
 _PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
-_COMPARISON = expression(r"[!=<>]=[^=\s]")
+_COMPARISON = expression(r"[\w.()\[\]\"'!-]+[!=<>]=[^=\s]")
 _NAMES_ITSELF = expression(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
     r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth))"
@@ -217,7 +221,7 @@ def _is_code(value: str) -> bool:
     # Test for a bracket first: the pattern is tried at every letter.
     if any(each in value for each in "[(|") and _CALL.search(value):
         return True
-    return "=" in value and _COMPARISON.search(value) is not None
+    return "=" in value and _COMPARISON.match(value) is not None
 
 
 def _is_encoded(value: str) -> bool:
@@ -230,7 +234,11 @@ def is_reference(value: str) -> bool:
     if _is_code(value):
         return True
     # In a name, letters of one case stand together; digits are few.
-    return _DOTTED.fullmatch(value) is not None and 4 * len(_PART.findall(value)) <= len(value) + 6
+    return (
+        _DOTTED.fullmatch(value) is not None
+        and 4 * len(_PART.findall(value)) <= len(value) + 6
+        and _NUMBERED_AT_END.search(value) is None
+    )
 
 
 def has_digits(value: str) -> bool:
@@ -241,6 +249,27 @@ def has_digits(value: str) -> bool:
 def is_real(value: str) -> bool:
     """True if it is long enough and no placeholder."""
     return len(value) > 2 and not is_placeholder(value)
+
+
+def _is_seed(value: str) -> bool:
+    """True for words of which hardly any joins others to a sentence."""
+    words = value.lower().split()
+    return 6 * sum(each in _JOINING for each in words) <= len(words)
+
+
+def _is_phrase(value: str) -> bool:
+    """True for words that make no sentence."""
+    return not _JOINING.intersection(value.replace("-", " ").split())
+
+
+_JOINING = _WORDS | frozenset(
+    """
+    must have this that with from into will shall should would could when then than where which each every
+    least more most some such both four five words word characters letters enter type write stored used using
+    known been were does have makes make needs need protects protect there their them they what after before
+    please long file files sent read never once only asks asked
+    """.split()  # noqa: SIM905
+)
 
 
 def _is_login(value: str) -> bool:
@@ -273,5 +302,7 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "login": _is_login,
     "credential": _is_credential,
     "cookie": _has_secret_cookie,
+    "phrase": _is_phrase,
+    "seed": _is_seed,
 }
 """What a value must pass where its place alone does not tell."""

@@ -23,6 +23,15 @@ def test_a_long_run_of_one_character_is_scanned(part: str) -> None:
     [
         *(
             "eyJ-",
+            "a|password\n",
+            "a,password\nb,c\n",
+            "PASSWORD  USER\n",
+            "login a:",
+            "$ echo token\n",
+            'connect("a", ',
+            'variable "x_key" { ',
+            "passphrase: abcd ",
+            "recovery codes: ",
             "-----BEGIN PRIVATE KEY-----",
             "://a:",
             "token=",

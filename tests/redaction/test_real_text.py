@@ -57,3 +57,46 @@ def test_what_is_no_secret_in_real_text_is_kept(text: str) -> None:
 )
 def test_a_secret_that_looks_like_something_else_is_found(before: str, value: str, after: str) -> None:
     assert value not in redacted(f"{before}{value}{after}")
+
+
+@each_case(
+    "text",
+    [
+        "    --- PASS: TestParseLines/10KB_line (0.00s)",
+        "input[type=password]:focus { outline: 2px solid }",
+        "arn:aws:kms:eu-west-1:002979786887:key/1f25b743-3cda-41d2-b803-172b0c67d134",
+        "password: ENC[AES256_GCM,data:OKFF9g4cLNl2rZo57KM7aw==,iv:4Dwrv9aN4vp7LD5nD9VcSO45zG8CSdHTx2BUz9sA]",
+        "   - Anon key: `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...` (a long text)",
+        '{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","use":"sig"}',
+        "das Passwort ist abgelaufen und wird am 3.4.2026 gelöscht",
+        "wachtwoord: minstens 12 tekens",
+        "passphrase: must have four words",
+        "keywords: ensure that your resume includes relevant words from the job and also what you did",
+        "the words: ensure that your resume includes relevant words from the job and also what they ask",
+        "Call&#96;login&#96; to obtain a token",
+        "943ms / 40 token ≈ **每个 token 23.6ms**，而论文是 70ms",
+    ],
+)
+def test_what_only_reads_like_a_secret_is_kept(text: str) -> None:
+    assert redacted(text) == text
+
+
+@each_case(
+    ("before", "value", "after"),
+    [
+        ('{"kty":"EC","crv":"P-256","d":"', "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI", '"}'),
+        ("Your recovery codes:\n", "zgvbc-y2sfi\nvi96x-b2ajp", "\n"),
+        ('variable "db_password" {\n  type    = string\n  default = "', "Orchard-Kite-2019", '"\n}'),
+        ("jdbc:oracle:thin:app/", "JIPXn1h9SkDc", "@//ora1:1521/ORCL"),
+        ('DriverManager.getConnection(url, "app", "', "mC2m@VjH807M5t1", '");'),
+        ("psexec \\\\srv1 -u admin -p ", "Kestrel_42", " cmd"),
+        ("senha: ", "uiR=V6+0SRO", ""),
+        ("  password: ", "*Kestrel42Q", ""),
+        ("Kata sandi server adalah ", "Kestrel-Harbour-77", "."),
+        ('the passphrase? "', "ribbon saddle puzzle granite", '"'),
+        ("SMTP_PASS=", "jwoj galh rqti afhj", "\n"),
+        ("met ", "Xk7!mQ2vLp9s", " als wachtwoord"),
+    ],
+)
+def test_a_secret_in_an_unusual_place_is_found(before: str, value: str, after: str) -> None:
+    assert value not in redacted(f"{before}{value}{after}")

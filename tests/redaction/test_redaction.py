@@ -26,7 +26,7 @@ _A = "aZ3" * 20
         f"ghp_{_A[:36]}",
         f"github_pat_{_A}",
         f"glpat-{_A[:20]}",
-        "AKIAIOSFODNN7EXAMPLE",
+        "AKIAIOSFODNN7QWERTYU",
         "xoxb-123456789012-abcdefghijkl",
         "xapp-1-A0123456789-abcdef",
         "sk_" + f"live_{_A[:24]}",

@@ -116,6 +116,10 @@ a,n\nn,V
 msg: n is V
 @n("V")
 n("V")
+n("bob", "V")
+set_n('bob', 'V')
+client.n("t", "bob", "V")
+secret set N --body "V"
 n: !!str V
 %n%=V
 n ||= "V"
@@ -194,6 +198,10 @@ t / V is the n
 I put the n into t, it is V for now
 the n at the t is V
 then enter V as n
+our n: [secret] and V
+n [secret], [secret] and V
+the n we got is in use, V
+here are the n you asked for, V
 """
 _ALONE = """
 we moved V into the job
@@ -218,17 +226,17 @@ _OF_WORDS = "jwt_secret session_secret cookie_secret secret secret_key signing_k
 _PLAIN = "password db_password passphrase pw passwd"
 _ENGLISH = "password passphrase passcode pw pass pwd pin token secret key credential"
 _ELSEWHERE = """
-das passwort ist V|das passwort für t lautet V|Passwort: V|Das neue Passwort: "V".|dein Kennwort ist V|Kennwort zum t: V|mit dem Passwort V anmelden|Passwort auf V geändert|Benutzer bob, Kennwort V|der Zugangscode ist V|Schlüssel: V|API-Schlüssel ist V|das Token lautet V
-le mot de passe est V|mot de passe : V|Le mot de passe de t est V.|mdp: V|mdp = V|le mdp c'est V|nouveau mot de passe "V"|identifiant bob, mot de passe V|le code secret est V|la clé est V|clé API : V|le jeton est V|j'ai mis V comme mot de passe
-la contraseña es V|contraseña: V|La contraseña de t es V.|nueva contraseña: V|la clave es V|clave: V|usuario bob y contraseña V|cambié la contraseña a V|con la contraseña "V"|el token es V|la llave es V
-a senha é V|senha: V|A senha do t é V.|nova senha: V|usuário bob, senha V|a palavra-passe é V|mudei a senha para V|chave: V|o token é V
-la password è V|password: V|la parola d'ordine è V|La password di t è V.|nuova password: V|utente bob, password V|la chiave è V|chiave: V|parola d'ordine = V
-het wachtwoord is V|wachtwoord: V|Het wachtwoord voor t is V.|nieuw wachtwoord: V|gebruiker bob, wachtwoord V|de sleutel is V|toegangscode: V
-hasło to V|hasło: V|Hasło do t to V.|nowe hasło: V|użytkownik bob, hasło V|hasłem jest V|klucz: V|ustawiłem hasło V|zmień hasło na V
+mit V als Passwort|als bob und V als Kennwort|das passwort ist V|das passwort für t lautet V|Passwort: V|Das neue Passwort: "V".|dein Kennwort ist V|Kennwort zum t: V|mit dem Passwort V anmelden|Passwort auf V geändert|Benutzer bob, Kennwort V|der Zugangscode ist V|Schlüssel: V|API-Schlüssel ist V|das Token lautet V
+avec V comme mot de passe|le mot de passe est V|mot de passe : V|Le mot de passe de t est V.|mdp: V|mdp = V|le mdp c'est V|nouveau mot de passe "V"|identifiant bob, mot de passe V|le code secret est V|la clé est V|clé API : V|le jeton est V|j'ai mis V comme mot de passe
+con V como contraseña|la contraseña es V|contraseña: V|La contraseña de t es V.|nueva contraseña: V|la clave es V|clave: V|usuario bob y contraseña V|cambié la contraseña a V|con la contraseña "V"|el token es V|la llave es V
+com V como senha|a senha é V|senha: V|A senha do t é V.|nova senha: V|usuário bob, senha V|a palavra-passe é V|mudei a senha para V|chave: V|o token é V
+con V come password|la password è V|password: V|la parola d'ordine è V|La password di t è V.|nuova password: V|utente bob, password V|la chiave è V|chiave: V|parola d'ordine = V
+met V als wachtwoord|log in als bob met V als wachtwoord|het wachtwoord is V|wachtwoord: V|Het wachtwoord voor t is V.|nieuw wachtwoord: V|gebruiker bob, wachtwoord V|de sleutel is V|toegangscode: V
+z V jako hasłem|hasło to V|hasło: V|Hasło do t to V.|nowe hasło: V|użytkownik bob, hasło V|hasłem jest V|klucz: V|ustawiłem hasło V|zmień hasło na V
 heslo je V|heslo: V|Heslo k t je V.|nové heslo: V|uživatel bob, heslo V|klíč: V|heslem je V
 lozinka je V|lozinka: V|Lozinka za t je V.|nova lozinka: V|geslo je V|geslo: V|korisnik bob, lozinka V
-lösenordet är V|lösenord: V|Lösenordet till t är V.|nytt lösenord: V|användare bob, lösenord V|lösen: V|nyckeln är V
-passordet er V|passord: V|Passordet til t er V.|nytt passord: V|adgangskoden er V|adgangskode: V|kodeord: V|kodeordet er V
+med V som lösenord|lösenordet är V|lösenord: V|Lösenordet till t är V.|nytt lösenord: V|användare bob, lösenord V|lösen: V|nyckeln är V
+med V som passord|passordet er V|passord: V|Passordet til t er V.|nytt passord: V|adgangskoden er V|adgangskode: V|kodeord: V|kodeordet er V
 salasana on V|salasana: V|Palvelimen salasana on V.|uusi salasana: V|tunnus bob, salasana V|avain: V
 şifre V|şifre: V|Şifresi V oldu.|t şifresi V|yeni şifre: V|parola: V|parolası V|kullanıcı bob, şifre V|anahtar: V|şifreyi V yaptım
 a jelszó V|jelszó: V|A t jelszava V.|új jelszó: V|jelszó = V|a jelszó most V|kulcs: V
@@ -245,6 +253,35 @@ mật khẩu là V|mật khẩu: V|Mật khẩu của t là V.|mật khẩu mớ
 kata sandi adalah V|kata sandi: V|Kata sandi t adalah V.|kata sandi baru: V|sandi V|kata laluan ialah V|kunci: V
 รหัสผ่านคือ V|รหัสผ่าน: V|รหัสผ่าน V|รหัสผ่านใหม่ V|पासवर्ड V है|पासवर्ड: V|पासवर्ड है V|नया पासवर्ड: V|পাসওয়ার্ড: V|পাসওয়ার্ড হল V
 """
+_ELSEWHERE_NONE = """
+das Passwort ist falsch|mein Passwort geht seit Montag nicht|Passwort: mindestens 12 Zeichen|ein Passwort mit 14 Zeichen und 2 Ziffern|Passwort vergessen? Seite 3|das Passwort lautet in t anders als in x3|das Passwort ist in t2 gespeichert|Passwort für t2 zurücksetzen|das Passwort wird mit sha256 gehasht|das Kennwort wurde am 3.4.2026 geändert|der Schlüssel ist public|das Token läuft nach 15min ab|der Schlüssel heißt t2
+le mot de passe est incorrect|mot de passe oublié ? page 4|mot de passe : obligatoire|Le mot de passe est stocké dans t2|le mot de passe doit avoir 12 caractères|le mot de passe a été changé le 3.4.2026|mdp : voir t2|la clé est publique|le jeton expire dans 15min|la clé primaire est t2
+la contraseña es incorrecta|contraseña: obligatoria|la contraseña es demasiado corta|la contraseña debe tener 12 caracteres|la contraseña se guarda en t2|he olvidado la contraseña de t|la contraseña cambia el 3/4/2026|la clave es t2|clave primaria: t2|el token caduca en 15min
+a senha é curta demais|senha: obrigatória|a senha deve ter 12 caracteres|a senha fica em t2|esqueci a senha do t|a senha é guardada com sha256|a chave é t2|o token expira em 15min
+la password è errata|password: obbligatoria|la password è salvata in t2|la password deve avere 12 caratteri|ho dimenticato la password di t|la chiave è t2|la password scade il 3/4/2026|il token scade tra 15min
+het wachtwoord is onjuist|wachtwoord: verplicht|het wachtwoord is te kort|het wachtwoord staat in t2|het wachtwoord heeft minimaal 12 tekens|wachtwoord vergeten van t|het wachtwoord verloopt op 3-4-2026|de sleutel is t2
+hasło to podstawa|hasło: wymagane|hasło jest za krótkie|hasło jest w t2|hasło ma mieć 12 znaków|nie pamiętam hasła do t|hasło wygasa 3.4.2026|klucz: t2|klucz jest publiczny
+heslo je krátké|heslo: povinné|heslo je uloženo v t2|heslo má mít 12 znaků|heslo k t jsem zapomněl|klíč je t2|heslo platí do 3.4.2026
+lozinka je kratka|lozinka: obavezno|lozinka mora imati 12 znakova|geslo je napačno|geslo je v t2|geslo: obvezno
+lösenordet är för kort|lösenord: krävs|lösenordet finns i t2|lösenordet ska ha 12 tecken|glömt lösenordet till t|nyckeln är t2|lösenordet byttes 3.4.2026
+passordet er feil|passord: kreves|passordet ligger i t2|adgangskoden er forkert|adgangskode: 12 tegn|kodeordet er glemt|kodeord: skal udfyldes
+salasana on liian lyhyt|salasana: pakollinen|salasana on tallennettu t2|salasana vaatii 12 merkkiä|avain on t2|salasana vanhenee 3.4.2026
+şifre yanlış|şifre: gerekli|şifre t2 içinde|parola 12 karakter olmalı|şifre unutuldu, t|anahtar: t2|parola: zorunlu|şifreniz 3.4.2026 tarihinde doldu
+a jelszó rossz|jelszó: kötelező|a jelszó 12 karakter|a jelszó itt van: t2|jelszó = kötelező|kulcs: t2
+parola este scurta|parola: obligatoriu|parola este in t2|parola are 12 caractere|parola e incorecta|cheie: t2
+ο κωδικός είναι λανθασμένος|κωδικός: υποχρεωτικό|ο κωδικός θέλει 12 χαρακτήρες|ο κωδικός είναι στο t2
+пароль слишком короткий|пароль: обязательно|пароль хранится в t2|пароль из 12 символов|пароль от t забыт|пароль хешируется через sha256|ключ: t2|токен живёт 15min|пароль сменили 3.4.2026
+пароль закороткий|пароль: обов'язково|пароль у t2|пароль з 12 символів|токен дійсний 15min
+密码错误|密码：必填|密码至少12位|密码保存在 t2 里|密码用sha256加密|忘记t的密码|密码长度8到64|口令过期|密钥存放在 t2|令牌15min后过期|密码是 t2 字段
+パスワードが違います|パスワード：必須|パスワードは12文字以上|パスワードは t2 に保存|パスワードはsha256でハッシュ化|トークンは15minで失効|暗証番号は4桁|パスワードを t2 から読む
+비밀번호가 틀렸습니다|비밀번호: 필수|비밀번호는 12자 이상|비밀번호는 t2 에 저장|비밀번호는 sha256 으로 해시|토큰은 15min 후 만료|암호: 필수 입력|비번 분실
+كلمة المرور خاطئة|كلمة المرور: مطلوبة|كلمة المرور 12 حرفا|كلمة المرور في t2|كلمة السر: إلزامي|الرمز ينتهي بعد 15min
+הסיסמה קצרה|סיסמה: חובה|הסיסמה 12 תווים|הסיסמה ב t2|המפתח הוא t2
+mật khẩu quá ngắn|mật khẩu: bắt buộc|mật khẩu có 12 ký tự|mật khẩu ở t2|khóa: t2
+kata sandi salah|kata sandi: wajib|kata sandi minimal 12 karakter|kata sandi ada di t2|kata sandi adalah rahasia|kunci: t2
+รหัสผ่านผิด|รหัสผ่าน: จำเป็น|รหัสผ่าน 12 ตัว|पासवर्ड गलत|पासवर्ड: आवश्यक|पासवर्ड 12 अक्षर|पासवर्ड t2 में है|পাসওয়ার্ড: আবশ্যক|পাসওয়ার্ড t2
+"""
+"""The same without a secret."""
 _BASE64 = string.ascii_letters + string.digits + "+/"
 _IDS = (
     "msg",
@@ -266,7 +303,7 @@ _IDS = (
 )
 _WORDS = """
     apple river stone window summer winter spring autumn monday friday london berlin paris madrid soccer
-    guitar piano orange yellow purple silver golden secret-less dragon wizard knight castle forest
+    guitar piano orange yellow purple silver golden harvest dragon wizard knight castle forest
     mountain island ocean desert sunny cloudy happy lucky angel master hunter ranger maverick phoenix
     falcon eagle tiger panda koala rabbit turtle cookie cheese butter pepper ginger coffee whiskey
     chocolate banana cherry mango lemon sonne mond haus garten winter sommer kaffee hund katze vogel
@@ -385,6 +422,8 @@ def password(draw: random.Random) -> str:
             "".join(draw.choices(string.ascii_letters + string.digits, k=draw.choice((8, 8, 10, 12, 14, 16)))),
             "".join(draw.choices(string.ascii_lowercase + string.digits, k=draw.choice((8, 10, 12)))),
             " ".join("".join(draw.choices(string.ascii_lowercase, k=4)) for _ in range(4)) if draw.random() < 0.2 else f"{word}-{number}{mark}",
+            f"{word.capitalize()}-{other.capitalize()}-{number}", f"{word.capitalize()}.{other}{number}", f"{word}.{other}{number}",
+            f"{word.capitalize()}_{other}{number}",
         )
     )  # fmt: skip
     return made if len(made) > 5 else password(draw)
@@ -645,7 +684,7 @@ def _code(draw: random.Random, neutral: list[str], values: list[str]) -> str:
             return value
 
 
-_SENTENCES = """
+_SENTENCES = r"""
 the n is required
 The n was changed on monday, t is next
 your n must have at least 12 characters and 1 digit
@@ -726,20 +765,24 @@ secretRef: t2-n-v2
 n_name=t2-n-prod
 pass show work/t2-2
 gh n set T2 < x3.txt
-"kid": "B43", "kty": "RSA", "n": "B86B86", "e": "AQAB"
-"kid": "B43", "n": "B86B86"
+{"kid": "J43", "kty": "RSA", "JN": "J342", "e": "AQAB", "use": "sig"}
+{"kty":"RSA","JN":"J342","e":"AQAB","kid":"n-t2"}
+"kid": "J43", "kty": "RSA", "JN": "J342", "e": "AQAB"
+{"kty":"EC","crv":"P-256","x":"J43","y":"J43","kid":"n-t2"}
 --n-file /run/t2/x3
 n: t2/x3#n
 "n", "n", "n"
 "n": "n"
 n, n und n
 n=n, n=n
-HKLM\\Software\\T2\\n2
+HKLM\Software\T2\x3
 .n{width:10px;margin:3px}
 .btn-n2{color:#a1b2c3;padding:4px}
 cf-ray: D1D1-FRA
 n: "t2:x3:v2"
 --- PASS: TestLoginHandler/empty_t2_uses_default (0.01s)
+    --- PASS: TestT2X3/10KB_x3 (0.01s)
+    --- FAIL: TestX3T2/12_x3_t2 (1.20s)
 === RUN TestParse_t2
 PASS tests/t2.py::test_x3
 | Pass | Minimal overhead for t2 |
@@ -818,6 +861,12 @@ n: see the wiki page x3
 n: ask t2 for it
 n? ask t2 please
 site key: 6LB38
+public key: B86
+PublicKey = B43=
+the public key is B43=
+t2 public key (B64)
+image: registry.t2.io/x3:deployment-L26
+release L26 of t2
 partition key: t2
 key: t2_x3
 the key is `t2`
@@ -887,11 +936,16 @@ def innocent(draw: random.Random, neutral: list[str], values: list[str]) -> Iter
         for _ in range(6):
             for line in _lines(_SENTENCES):
                 yield _sentence(draw, line, draw.choice((*_ENGLISH.split(), *ascii_names)), neutral)
+        for row in _lines(_ELSEWHERE_NONE):
+            lines = row.split("|")
+            for line in draw.sample(lines, len(lines) // 3):
+                text = re.sub(r"\bt\b", draw.choice(QUALIFIERS), line)
+                yield _noise(_sentence(draw, text, "", neutral), draw)
 
 
 _NOT_CHOSEN = ("token", "secret", "key", "credential", "api key", "auth token")
 _MADE = re.compile(
-    r"B(?P<size>64|43|86|22|27|38)|U12|Y11|D1|01R|t42|[tTxX][23]|(?<![A-Za-z])[HUD](?![A-Za-z0-9])|(?<![A-Z])B(?![A-Za-z])"
+    r"B(?P<size>64|43|86|22|27|38)|JN|J(?P<url>43|342)|L26|U12|Y11|D1|01R|t42|[tTxX][23]|(?<![A-Za-z])[HUD](?![A-Za-z0-9])|(?<![A-Z])B(?![A-Za-z])"
 )
 
 
@@ -910,6 +964,8 @@ def _sentence(draw: random.Random, line: str, name: str, neutral: list[str]) -> 
         "01R": lambda: "01" + _digits(draw, 22, letters),
         "t42": lambda: f"{word}{draw.randint(1, 99)}",
         "t2": lambda: word + draw.choice(("2", "", "", "_v1", "Handler", "-x")),
+        "JN": lambda: "n",
+        "L26": lambda: "01" + _digits(draw, 24, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"),
         "x3": lambda: other + draw.choice(("3", "_id", "", "Path")),
         "T2": word.capitalize,
         "X3": other.capitalize,
@@ -920,6 +976,10 @@ def _sentence(draw: random.Random, line: str, name: str, neutral: list[str]) -> 
     )
 
     def one(mark: re.Match[str]) -> str:
-        return _digits(draw, int(mark["size"]), _BASE64) if mark["size"] else made.get(mark[0], mark.group)()
+        if mark["size"] or mark["url"]:
+            return _digits(
+                draw, int(mark["size"] or mark["url"]), _BASE64 if mark["size"] else letters + "-_"
+            )
+        return made.get(mark[0], mark.group)()
 
     return _MADE.sub(one, text).replace("\\n", "\n")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 PASSWORDS = tuple(
     word.replace("+", " ")
     for word in """
-    passwords password password password passwd passwd passwort pass pass pin pin pin psk passphrase
+    passwords password password password passwd passwd passwort pass pass pass pass pin pin pin psk passphrase
     passphrase passcode pwd pwd pw pw psk ppk bindpw wpa keyphrase passkey pincode pin loginpw userpass
     rootpw rootpass dbpass mysqlpwd sudopass requirepass storepass keypass masterauth userpassword
     dbpassword srcpass destpass sshpass smtppass ftppass pswd psw passwrd kennwort losung geheimzahl
@@ -111,7 +111,7 @@ OTHER_NAMES = """
     max_tokens cached_tokens prompt_tokens token_type tokenizer password_hash passwordHash
     hashed_password password_digest password_file secret_name secretName secret_arn secret_id
     secretKeyRef secretRef token_url tokenUrl auth_url auth_type authMethod auth_provider cookie_name
-    session_name csrf_header storage_key storageKey cache_key cacheKey primary_key foreign_key sort_key
+    session_name csrf_header exit_code status_code error_code return_code http_code country_code zip_code source_code storage_key storageKey cache_key cacheKey primary_key foreign_key sort_key
     partition_key idempotency_key project_key projectKey i18n_key translation_key hotkey keycode keyCode
     keybinding shortcut key_prefix image_digest content_hash file_hash snapshot_id ami version build
     revision_id uri url path file filename certificate cert ca_cert ca_hash thumbnail avatar content
@@ -148,7 +148,7 @@ HARMLESS = """
     """.split()
 """Common words of many languages, which say nothing of a value."""
 HARD = """
-    keyword keywords keyboard keypad keys keynote keyframe hotkeys monkey donkey turkey jockey whiskey
+    tests_pass checks_pass keyword keywords keyboard keypad keys keynote keyframe hotkeys monkey donkey turkey jockey whiskey
     hockey author authors authority authored authentic authentication authorization authorize
     authenticated compass compassion passage passenger passing passed passes passive passport bypass
     surpass password_reset encompass overpass tokenize tokenizer tokenization tokens secretary

@@ -141,10 +141,11 @@ def main() -> None:
     shapes.model = judge.model = names.model
     names.meaning.cache_clear()
     names._weight.cache_clear()
+    places._silent.clear()
     rows, labels, importance, missed, total = [], [], [], 0, 0
     lost = Counter[str]()
     for text, value, weight in samples(draw, neutral, texts):
-        spans = set(places.proposed(text))
+        spans = {(start, end) for start, end, name in places.proposed(text) if not name}
         at = text.find(value) if value else -1
         end = at + len(value)
         hit = False

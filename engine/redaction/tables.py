@@ -1,0 +1,137 @@
+"""Values whose name stands elsewhere: above a column, before a user, or in the command that printed one.
+
+Each is judged as if its name stood before it, as in ``password: value``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.redaction.names import meaning
+from engine.startup.lazy import expression
+
+Called = tuple[int, int, str]
+"""Start and end of a value, and what it is called."""
+_NAMING = 0.5
+"""Probability from which a heading names secrets: others have a column each, and ``Pass`` counts tests."""
+_LONGEST = 2_000
+"""Characters of a line of a table."""
+FIRST = 300
+"""Characters of a line within which a name must stand."""
+_RULE = expression(r"[-+|=:─┼│ \t]+")
+"""The line below a heading."""
+_HEADING = expression(r"[\"'`*_ ]*[^\W\d_][\w ./()-]{0,40}[\"'`*_ ]*")
+_COLUMN = expression(r"\S(?: ?\S)*")
+_AROUND = " \t\"'`*"
+_ACCOUNT = """
+    login logins log signin credentials creds cred account accounts acct zugangsdaten anmeldedaten zugang
+    inloggegevens identifiants credenciales credenciais credenziali dane uppgifter inloggning kirjautuminen
+    giriş логин доступ доступы учётка логін 账号 帐号 账户 登录 계정 로그인 アカウント ログイン حساب
+""".split()  # noqa: SIM905 — words of one list
+ACCOUNTS = frozenset(form for word in _ACCOUNT for form in (word, word.capitalize(), word.upper()))
+"""What a user and a password follow, joined by a colon or a slash."""
+_LOGIN = expression(
+    r"[^\n]{0,40}?[\s\"'`(](?P<user>[A-Za-z][\w.+-]{1,40}(?:@[\w.-]{3,60})?)"
+    r"(?:[\"'`]? / [\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
+)
+_DIGIT = expression(r"\d")
+_PRINTED = expression(
+    r"\$ (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n]{4,300}\n+(?P<value>[^\s:]{8,400})(?=\n|\Z)"
+)
+
+
+def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]:
+    """The values below a line with a ``word`` that names a secret: of columns, and what a command printed.
+
+    ``lines`` gets the starts of a table's rows, none of which is the heading of another one.
+    """
+    line, last = _line(text, first)
+    if not line or last >= len(text):
+        return
+    if line.startswith("$ "):
+        match = _PRINTED.match(text, first)
+        if match is not None and _DIGIT.search(match["value"]):
+            yield *match.span("value"), word
+        return
+    mark = next((each for each in ("|", "\t", ",", ";", "  ") if each in line), "")
+    before = text[
+        max(text.rfind("\n", max(0, first - _LONGEST), max(0, first - 1)) + 1, first - _LONGEST, 0) : first
+    ]
+    if not mark or (mark in before and not _RULE.fullmatch(before.rstrip("\n"))):  # a row, no heading
+        return
+    if mark == "  ":
+        yield from _aligned(text, first, last, lines)
+    else:
+        yield from _delimited(text, first, last, mark, lines)
+
+
+def _line(text: str, first: int) -> tuple[str, int]:
+    """A line and where the next one starts; nothing if it is too long."""
+    end = text.find("\n", first, first + _LONGEST)
+    if end < 0:
+        end = len(text)
+    return (text[first:end], end + 1) if end - first < _LONGEST else ("", end)
+
+
+def _rows(text: str, first: int, lines: set[int]) -> Iterator[tuple[str, int]]:
+    while first < len(text):
+        line, after = _line(text, first)
+        if not line.strip():
+            return
+        if not _RULE.fullmatch(line):
+            yield line, first
+            lines.add(first)
+        first = after
+
+
+def _named(cell: str) -> str:
+    """The name that heads a column of secrets; nothing if it does not."""
+    name = cell.strip(_AROUND)
+    if not _HEADING.fullmatch(name):
+        return ""
+    said = meaning(name)
+    return name if said[1] + said[2] >= _NAMING else "password" if name.lower() == "pass" else ""
+
+
+def _delimited(text: str, first: int, after: int, mark: str, lines: set[int]) -> Iterator[Called]:
+    line = text[first : after - 1]
+    headings = line.replace("||", "|").split(mark)
+    inner = [each for each in headings if each.strip()]
+    if len(inner) < 2 or not all(_HEADING.fullmatch(each.strip(_AROUND)) for each in inner):
+        return
+    named = [(at, name) for at, each in enumerate(headings) if (name := _named(each))]
+    for row, begin in _rows(text, after, lines):
+        cells = row.split(mark)
+        if len(cells) != len(headings):
+            return
+        for at, name in named:
+            value = cells[at].strip(_AROUND)
+            if value and " " not in value:
+                start = begin + sum(map(len, cells[:at])) + at + cells[at].find(value)
+                yield start, start + len(value), name
+
+
+def _aligned(text: str, first: int, after: int, lines: set[int]) -> Iterator[Called]:
+    columns = list(_COLUMN.finditer(text, first, after - 1))
+    if len(columns) < 2 or not all(_HEADING.fullmatch(each[0]) for each in columns):
+        return
+    for at, column in enumerate(columns):
+        if not (name := _named(column[0])):
+            continue
+        offset = column.start() - first
+        stop = columns[at + 1].start() - first if at + 1 < len(columns) else _LONGEST
+        for row, begin in _rows(text, after, lines):
+            value = row[offset:stop].strip()
+            if row[offset - 1 : offset].strip() or " " in value or not value:
+                return
+            start = begin + row.find(value, offset)
+            yield start, start + len(value), name
+
+
+def after_user(text: str, last: int) -> Iterator[Called]:
+    """The password of a login such as ``credentials: anna:value`` or ``login anna / value``."""
+    is_log = text[last - 3 : last].lower() == "log" and not text.startswith(" in", last)  # of git, say
+    match = None if is_log else _LOGIN.match(text, last)
+    if match is not None and _DIGIT.search(match["value"]):
+        start, end = match.span("value")
+        yield start, start + len(text[start:end].rstrip(".,:;!?)]}*")), "password"
