@@ -34,6 +34,9 @@ _ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-
 """Within a value: it is a list of them."""
 _ENTITY = expression(r"&#\d{2,4};?\Z")
 """At the end of a value: it is a word in a page, with the quotation mark after it."""
+_MANY_PARTS = 2
+_CACHE_KEY = expression(r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}")
+"""Words and the hash of a file, as build services name what they keep."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}")
 _BEFORE = 100
@@ -78,6 +81,8 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
     return (
         len(value) < 4
         or ("&#" in value and _ENTITY.search(value) is not None)
+        or value.startswith("\\u{")  # as transcripts write a control character
+        or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)

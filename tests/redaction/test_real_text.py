@@ -26,6 +26,9 @@ from tests.cases import each_case
         '{ "key": "ctrl+alt+3", "command": "editor.fold" }',
         "ActivityRecord{3b2c1d token=android.view.Window@3f2a1bc task=7}",
         "Exception in thread Thread-2 (_pin_memory_loop)",
+        # What a build keeps, by the hash of a file, and colours as transcripts write them.
+        "Cache restored from key: node-cache-Linux-x64-npm-abb3c4792b476017477a361b65dace4ed3737f88",
+        "📊 Analyse des mots-clés:\n\\u{1b}[0;35m[LOG]\\u{1b}[0m    - Automation: 5 mentions",
         # Prompts that nobody has answered, and names without a value.
         "Enter password:\nRepeat it to confirm",
         "SMTP_PASS=\nSMTP_FROM=\nSMTP_PORT=587",
