@@ -19,7 +19,8 @@ class Word(NamedTuple):
     """A word to look for."""
 
     text: str  # as the tokenizer takes it
-    held: int  # the number of chunks that contain it, at least 1
+    held: int  # the number of chunks that contain it at most, at least 1
+    number: int = 0  # of the term of it that the fewest chunks contain
 
 
 @dataclass(frozen=True, slots=True)
