@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
@@ -49,6 +50,7 @@ class SearchIndex:
     Args:
         embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
+        url: Of the PostgreSQL that keeps the index; empty for memory.db.
         references: Returns the number of useful references by path, which affects ranking.
         read_only: Never write, neither to index nor to rebuild.
         lock_timeout_s: Seconds to wait for another writer, where nothing else is said.
@@ -62,6 +64,7 @@ class SearchIndex:
         embedder: Embedder | None = None,
         *,
         without_vectors: str = _NO_EMBEDDER,
+        url: str = "",
         references: Callable[[], Mapping[str, int]] = dict,
         zone: str = "",
         read_only: bool = False,
@@ -79,7 +82,12 @@ class SearchIndex:
         self._terms = Terms()
         self._one_term = threading.Lock()
         self._closing = threading.Event()
-        self._storage: Storage = MemoryDb(
+        make: Callable[..., Storage] = MemoryDb
+        if url:
+            from engine.search.postgres.shared import SharedIndex  # noqa: PLC0415 — only for this setting
+
+            make = partial(SharedIndex, url)
+        self._storage = make(
             workspace,
             files,
             embedder,

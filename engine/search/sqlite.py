@@ -28,7 +28,7 @@ MOST_MATCHES = 4_000
 _MOST_NEAREST = 4_096
 """Of sqlite-vec."""
 _WEIGHTS = "bm25(1.0, 0.8, 1.0, 0.2)"
-_TURNS = 3
+TURNS = 3
 """Minimum number of turns for a speaker's name; ``Note:`` at the beginning of a turn is not a name."""
 _ROW = f"chunks.{', chunks.'.join(Row._fields)}".replace("chunks.chunk,", "chunks.id,").replace(
     "chunks.file,", "chunks.file_id,"
@@ -63,7 +63,7 @@ class SqliteEngine:
         ).fetchall()
         speakers = self._connection.execute(
             "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM chunks"
-            f" WHERE name = value AND name <> 0 GROUP BY file_id HAVING count(*) >= {_TURNS})",
+            f" WHERE name = value AND name <> 0 GROUP BY file_id HAVING count(*) >= {TURNS})",
             (asked,),
         )
         return Corpus(

@@ -21,7 +21,7 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
         config = trust.read(files).config
     except (AutopoiesisError, OSError):
         return
-    index = assemble_index(workspace, files, config.search)
+    index = assemble_index(workspace, files, config.search, url=config.index.url)
     try:
         status = index.status()
     finally:
