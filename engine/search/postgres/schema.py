@@ -39,7 +39,7 @@ CREATE TABLE totals (
     workspace integer PRIMARY KEY REFERENCES workspaces ON DELETE CASCADE,
     chunks bigint NOT NULL DEFAULT 0,
     length bigint NOT NULL DEFAULT 0,   -- of all chunks
-    files bigint NOT NULL DEFAULT 0,    -- contents
+    files bigint NOT NULL DEFAULT 0,    -- contents with chunks
     stamp bigint NOT NULL DEFAULT 0,    -- of the last change
     complete boolean NOT NULL DEFAULT false  -- whether some holder has indexed all of its files
 );
@@ -208,17 +208,23 @@ BEGIN
     UPDATE totals SET chunks = totals.chunks + sign * more.chunks, length = totals.length + sign * more.length
     FROM (SELECT workspace, count(*) AS chunks, sum(length) AS length FROM changed GROUP BY workspace) AS more
     WHERE totals.workspace = more.workspace;
-    UPDATE contents SET chunks = contents.chunks + sign * more.chunks, extent = extent + sign * more.length
-    FROM (SELECT content, count(*) AS chunks, sum(length) AS length FROM changed GROUP BY content) AS more
-    WHERE id = more.content;
+    WITH counted AS (
+        UPDATE contents
+        SET chunks = contents.chunks + sign * more.chunks, extent = extent + sign * more.length
+        FROM (SELECT content, count(*) AS chunks, sum(length) AS length FROM changed GROUP BY content) AS more
+        WHERE id = more.content RETURNING workspace, contents.chunks - (sign + 1) / 2 * more.chunks AS others
+    )
+    UPDATE totals SET files = totals.files + sign * more.files
+    FROM (SELECT workspace, count(*) AS files FROM counted WHERE others = 0 GROUP BY workspace) AS more
+    WHERE totals.workspace = more.workspace;
     RETURN NULL;
 END $$;
 CREATE FUNCTION count_contents() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = {SCHEMA}, pg_temp AS $$
 BEGIN
-    UPDATE totals SET files = files + CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END * more.contents
-    FROM (SELECT workspace, count(*) AS contents FROM changed GROUP BY workspace) AS more
-    WHERE totals.workspace = more.workspace;
+    UPDATE totals SET files = totals.files - more.files
+    FROM (SELECT workspace, count(*) AS files FROM changed WHERE chunks > 0 GROUP BY workspace) AS more
+    WHERE TG_OP = 'DELETE' AND totals.workspace = more.workspace;
     UPDATE contents SET rival = many FROM (
         SELECT workspace, path, count(*) > 1 AS many FROM contents
         JOIN (SELECT DISTINCT workspace, path FROM changed) AS each USING (workspace, path)

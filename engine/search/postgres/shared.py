@@ -246,7 +246,7 @@ class State:
 
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """See ``storage.State.has_vectors_of``."""
-        return self._storage.model(self.server, self.place)[1] > 0
+        return self._storage.model(self.server, self.place)[0] > 0
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from engine.errors import IndexFailed
-from engine.search import changes, chunks, schema, vectors
+from engine.search import changes, chunks, schema, vectors, writer
 from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder, as_slow
 from engine.search.facts import Facts, facts_of
@@ -25,16 +25,7 @@ from engine.search.postgres.place import Place, find, register
 from engine.search.postgres.schema import WHERE
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
 from engine.search.terms import Terms
-from engine.search.writer import (
-    BATCH_BYTES,
-    BATCH_FILES,
-    BATCH_TEXTS,
-    Outcome,
-    Progress,
-    batches,
-    packed_passages,
-    pending_of,
-)
+from engine.search.writer import Outcome, Progress, batches, packed_passages, pending_of
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
@@ -219,7 +210,7 @@ class Writer:
         below, values = "true", []
         if paths is not None:
             plain = [named_sources(self._workspace, path)[0] for path in paths]
-            values = [path for path in plain if path and is_encodable(path)]
+            values = [path for path in plain if path and is_encodable(path) and "\0" not in path]
             below = (
                 "EXISTS (SELECT FROM unnest(%s::text[]) AS asked"
                 " WHERE path = asked OR starts_with(path, asked || '/'))"
@@ -254,7 +245,7 @@ class Writer:
                 break
             batch.append(changes.opened(self._files, source, known.get(source.path)))
             size += source.size
-            if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            if len(batch) >= writer.BATCH_FILES or size >= writer.BATCH_BYTES:
                 yield batch
                 batch, size = [], 0
         if batch:
@@ -268,7 +259,7 @@ class Writer:
 
     def _let_go(self, gone: Sequence[str]) -> None:
         """Hold some files no longer. While others still have one, this clone remembers that it is gone."""
-        for paths in batches(gone, BATCH_TEXTS):
+        for paths in batches(gone, writer.BATCH_TEXTS):
             with self._writing() as (server, _):
                 rows = server.execute(
                     "UPDATE holdings SET content = NULL, gone = true FROM holdings AS old"
@@ -546,7 +537,7 @@ class Writer:
 
     def _embed_missing(self) -> None:
         """Compute the vectors that are missing, unless another clone is doing so."""
-        size = _SLOW_TEXTS if as_slow(self._embedder) else BATCH_TEXTS
+        size = _SLOW_TEXTS if as_slow(self._embedder) else writer.BATCH_TEXTS
         after, total = 0, 0
         while self._embedder is not None and not self._must_stop():
             with self._server.reading(self._place.workspace) as server:
@@ -578,7 +569,7 @@ class Writer:
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
         """Packed vectors of texts; empty without a model. A model that fails is not called again."""
         packed: list[bytes] = []
-        for batch in batches(texts, BATCH_TEXTS):
+        for batch in batches(texts, writer.BATCH_TEXTS):
             if self._embedder is None:
                 return []
             try:
