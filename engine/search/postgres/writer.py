@@ -121,6 +121,10 @@ class Writer:
                 for query in (
                     "DELETE FROM holdings WHERE workspace = %s",
                     "DELETE FROM contents WHERE workspace = %s",
+                    # What counts them may have been wrong.
+                    "DELETE FROM terms WHERE workspace = %s",
+                    "UPDATE totals SET chunks = 0, length = 0, files = 0 WHERE workspace = %s",
+                    "UPDATE models SET rows = 0 WHERE workspace = %s",
                     "UPDATE holders SET refreshed = NULL WHERE workspace = %s",
                 ):
                     server.execute(query, (self._place.workspace,))
@@ -458,7 +462,6 @@ class Writer:
             " WHERE EXISTS (SELECT FROM chunks WHERE id = chunk) ON CONFLICT DO NOTHING".encode(),
             (self._place.workspace, self._model, _records(_VECTOR_TYPES, records)),
         )
-        self.outcome.embedded += len(there)
 
     def _hold(self, server: Server, held: Sequence[tuple[Change, int | None]]) -> None:
         rows = [
@@ -581,6 +584,7 @@ class Writer:
                 self._lose_model("the embedding model's vectors do not have the declared size")
                 return []
             packed.extend(vectors.packed(found))
+        self.outcome.embedded += sum(1 for vector in packed if vector)
         return packed
 
 
