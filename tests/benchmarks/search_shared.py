@@ -117,7 +117,8 @@ def _recall(connection: Any, vectors: Sequence[Any]) -> float:
             "SELECT bit_count(signs # %s::bit varying) FROM vectors ORDER BY 1 LIMIT %s", (signs, _NEAREST)
         ).fetchall()
         within = connection.execute(
-            "SELECT count(*) FROM vectors WHERE chunk = ANY (%s) AND bit_count(signs # %s::bit varying) <= %s",
+            "SELECT count(*) FROM vectors WHERE chunk = ANY (%s) AND bit_count(signs # %s::bit varying)"
+            " <= %s",
             ([chunk for (chunk,) in near], signs, exact[-1][0]),
         ).fetchone()
         shares.append(within[0] / len(exact))

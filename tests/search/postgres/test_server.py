@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from engine.engine import Engine
@@ -215,13 +216,13 @@ def test_a_silent_server_is_waited_for_once(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connects: list[str] = []
-    connect: Any = server.psycopg.connect
+    connect: Any = psycopg.connect
 
     def noted(url: str, **options: Any) -> Any:
         connects.append(url)
         return connect(url, **options)
 
-    monkeypatch.setattr(server.psycopg, "connect", noted)
+    monkeypatch.setattr(psycopg, "connect", noted)
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]
         index = open_index(filled, at=f"postgresql://someone@127.0.0.1:{port}/none")
