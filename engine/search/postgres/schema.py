@@ -166,8 +166,9 @@ SET search_path = {SCHEMA}, pg_temp SET enable_seqscan = off AS $$
         SELECT found.id, word.weight FROM unnest(asked, weights) AS word (term, weight)
         CROSS JOIN LATERAL (
             SELECT chunks.id FROM chunks
-            WHERE chunks.terms @> ARRAY[word.term] AND workspace = (SELECT here()) AND chunks.id > after
-                AND content <> ALL (hidden) AND wanted IN ('', category)
+            -- Sums, lest the planner, who does not know the values, takes the index of these columns.
+            WHERE chunks.terms @> ARRAY[word.term] AND workspace + 0 = (SELECT here())
+                AND chunks.id + 0 > after AND content <> ALL (hidden) AND wanted IN ('', category)
         ) AS found
     ) AS matches
     GROUP BY id ORDER BY sum(weight) DESC, id DESC LIMIT most
@@ -177,7 +178,7 @@ RETURNS SETOF bigint LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = {SCHEMA}, {{extension}}, pg_temp SET enable_seqscan = off AS $$
     SELECT chunk FROM (
         SELECT chunk, signs <~> asked AS distance FROM vectors
-        WHERE model = of AND workspace = (SELECT here())
+        WHERE model + 0 = of AND workspace + 0 = (SELECT here())
             AND (hidden = '{{}}' AND wanted = '' OR EXISTS (
                 SELECT FROM chunks
                 WHERE chunks.id = chunk AND content <> ALL (hidden) AND wanted IN ('', category)
