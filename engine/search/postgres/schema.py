@@ -212,8 +212,12 @@ BEGIN
     WITH counted AS (
         UPDATE contents
         SET chunks = contents.chunks + sign * more.chunks, extent = extent + sign * more.length
-        FROM (SELECT content, count(*) AS chunks, sum(length) AS length FROM changed GROUP BY content) AS more
-        WHERE id = more.content RETURNING workspace, contents.chunks - (sign + 1) / 2 * more.chunks AS others
+        FROM (
+            SELECT workspace, content, count(*) AS chunks, sum(length) AS length FROM changed
+            GROUP BY workspace, content
+        ) AS more
+        WHERE id = more.content AND contents.workspace = more.workspace
+        RETURNING contents.workspace, contents.chunks - (sign + 1) / 2 * more.chunks AS others
     )
     UPDATE totals SET files = totals.files + sign * more.files
     FROM (SELECT workspace, count(*) AS files FROM counted WHERE others = 0 GROUP BY workspace) AS more
@@ -238,7 +242,8 @@ CREATE FUNCTION count_vectors() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINE
 SET search_path = {SCHEMA}, pg_temp AS $$
 BEGIN
     UPDATE models SET rows = rows + CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END * more.vectors
-    FROM (SELECT model, count(*) AS vectors FROM changed GROUP BY model) AS more WHERE id = more.model;
+    FROM (SELECT workspace, model, count(*) AS vectors FROM changed GROUP BY workspace, model) AS more
+    WHERE id = more.model AND models.workspace = more.workspace;
     RETURN NULL;
 END $$;
 """ + "".join(

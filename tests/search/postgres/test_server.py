@@ -41,6 +41,7 @@ def roles(postgres: Postgres, database: str) -> Iterator[Callable[[str, str], st
             connection.execute(f"GRANT USAGE ON SCHEMA autopoiesis TO {name}")
             connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA autopoiesis TO {name}")
             connection.execute(f"REVOKE UPDATE, DELETE ON autopoiesis.workspaces FROM {name}")
+            connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON autopoiesis.version FROM {name}")
         return postgres.url(database, name)
 
     yield make
