@@ -14,14 +14,14 @@ from psycopg.conninfo import conninfo_to_dict
 from engine.errors import IndexBusy, IndexFailed
 from engine.search.database import Unavailable
 from engine.search.postgres import schema
+from engine.search.postgres.place import READ_S
 from engine.search.postgres.schema import WHERE
 
 Server = psycopg.Connection[tuple[Any, ...]]
 
 _CONNECT_S = 2
 """The least that libpq waits."""
-_READ_MS = 2_000
-_WRITE_MS = 120_000
+_WRITE_S = 60.0
 _EXAMINED = 300
 """Nearest neighbours that pgvector keeps while it walks its graph: as many as a search asks for at most."""
 _IDLE = 4
@@ -59,24 +59,25 @@ class Connections:
         self._version = 0
 
     @contextlib.contextmanager
-    def reading(self, workspace: int = 0) -> Iterator[Server]:
+    def reading(self, workspace: int = 0, timeout_s: float = READ_S) -> Iterator[Server]:
         """Lend a connection in a read-only transaction with a consistent view of one workspace.
+
+        Args:
+            timeout_s: For each statement; from PostgreSQL 17 on, also for all of them together.
 
         Raises:
             Unavailable: There are no tables, or those of an earlier version.
         """
-        with self._lent() as connection:
+        begin = (
+            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_local(workspace, timeout_s, timeout_s)};"
+            f"SET LOCAL hnsw.ef_search = {_EXAMINED}; SET LOCAL hnsw.iterative_scan = relaxed_order"
+        )
+        with self._lent(begin, f"; SET LOCAL transaction_timeout = {_ms(timeout_s)}") as connection:
             if self._version < schema.VERSION:
                 if self._version:
                     raise Unavailable("outdated", "the shared index was built by an earlier version")
                 raise Unavailable("missing", "the server has no index yet")
-            connection.execute(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-                f"{_local(workspace, _READ_MS, _READ_MS)}; SET LOCAL hnsw.ef_search = {_EXAMINED};"
-                "SET LOCAL hnsw.iterative_scan = relaxed_order"
-            )
             yield connection
-            connection.execute("COMMIT")
 
     @contextlib.contextmanager
     def writing(self, workspace: int, wait_s: float) -> Iterator[Server]:
@@ -89,36 +90,56 @@ class Connections:
         Raises:
             IndexBusy: Another writer was not done within ``wait_s``.
         """
-        with self._lent() as connection:
-            connection.execute("BEGIN;" + _local(workspace, _WRITE_MS, max(1, round(1000 * wait_s))))
+        with self._lent("BEGIN;" + _local(workspace, _WRITE_S, wait_s)) as connection:
             schema.lock(connection, workspace)
             yield connection
-            connection.execute("COMMIT")
 
     def prepare(self, wait_s: float) -> None:
         """Make or update the tables where necessary."""
-        with self._lent() as connection:
+        with self._lent("BEGIN;" + _local(0, _WRITE_S, wait_s)) as connection:
             if self._version < schema.VERSION:
-                connection.execute("BEGIN;" + _local(0, _WRITE_MS, max(1, round(1000 * wait_s))))
                 schema.lock(connection)
                 schema.migrate(connection)
-                connection.execute("COMMIT")
-                self._version = schema.VERSION
+        self._version = schema.VERSION
 
     def close(self) -> None:
         """Close the idle connections, and the others when they are given back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         with self._guard:
-            self._closed = True
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
     @contextlib.contextmanager
-    def _lent(self) -> Iterator[Server]:
+    def _lent(self, begin: str, since_17: str = "") -> Iterator[Server]:
+        """Lend a connection in a transaction; it is dropped after any error.
+
+        Args:
+            since_17: Added to ``begin`` from PostgreSQL 17 on.
+        """
+
+        def start(connection: Server) -> None:
+            connection.execute((begin + since_17 * (connection.info.server_version >= 170_000)).encode())
+
         connection = None
         try:
-            connection = self._take()
+            with self._guard:
+                connection = self._idle.pop() if self._idle else None
+            try:
+                connection = connection or self._connected()
+                start(connection)
+            except psycopg.OperationalError:
+                if connection is None:
+                    raise
+                connection.close()
+                self._close_idle()  # the server was restarted since they were used
+                connection = self._connected()
+                start(connection)
             yield connection
+            connection.execute("COMMIT")
         except psycopg.Error as error:
             raise _user_error(error) from error
         else:
@@ -130,14 +151,9 @@ class Connections:
             if connection is not None:
                 connection.close()
 
-    def _take(self) -> Server:
-        with self._guard:
-            while self._idle:
-                connection = self._idle.pop()
-                if not connection.closed:
-                    return connection
-            if time.monotonic() < self._silent_until:
-                raise IndexFailed(self._silence, where=WHERE, hint=_CHECK)
+    def _connected(self) -> Server:
+        if time.monotonic() < self._silent_until:
+            raise IndexFailed(self._silence, where=WHERE, hint=_CHECK)
         started = time.monotonic()
         try:
             connection = psycopg.connect(
@@ -150,23 +166,31 @@ class Connections:
                 # So that a pooler may give every transaction another session.
                 prepare_threshold=None,
             )
-            self._version = schema.version_of(connection)
-            return connection
         except psycopg.Error as error:
             if time.monotonic() - started > _SLOW_S:
                 self._silence = _user_error(error).what
                 self._silent_until = time.monotonic() + _PAUSE_S
             raise
+        try:
+            self._version = schema.version_of(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
-def _local(workspace: int, statement_ms: int, lock_ms: int) -> str:
+def _local(workspace: int, statement_s: float, lock_s: float) -> str:
     """Settings of a transaction. Those of a session would not survive a pooler."""
     return (
         f"SET LOCAL search_path = {schema.SCHEMA}; SET LOCAL autopoiesis.workspace = '{workspace}';"
-        f"SET LOCAL statement_timeout = {statement_ms}; SET LOCAL lock_timeout = {lock_ms};"
+        f"SET LOCAL statement_timeout = {_ms(statement_s)}; SET LOCAL lock_timeout = {_ms(lock_s)};"
         # What is lost in a crash is the newest of a cache, whole transactions of it.
         "SET LOCAL synchronous_commit = off; SET LOCAL jit = off"
     )
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(1000 * seconds))
 
 
 _CHECK = "check the server and index.url"
@@ -176,7 +200,7 @@ def _user_error(error: psycopg.Error) -> IndexFailed:
     """An error of the server as one that the user can act on."""
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return IndexBusy("another machine is indexing", where=WHERE, hint="try again when it has finished")
-    if isinstance(error, psycopg.errors.QueryCanceled):
+    if isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.TransactionTimeout):
         return IndexFailed("the server took too long", where=WHERE, hint=_CHECK)
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return IndexFailed(

@@ -15,11 +15,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.errors import IndexBusy, IndexFailed, ReadOnly, RepositoryError
-from engine.search.database import Unavailable
+from engine.search.database import FAULTS, Unavailable
 from engine.search.embeddings import EMBEDDING_FAULTS, as_slow
 from engine.search.memory_db import in_order
 from engine.search.postgres import schema
-from engine.search.postgres.place import Place, find, key_of, machine_of
+from engine.search.postgres.engine import PastSessions, PostgresEngine, Samples, hidden
+from engine.search.postgres.place import READ_S, Place, find, key_of, machine_of
+from engine.search.postgres.verify import problems
+from engine.search.postgres.writer import Writer, model_of
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
 
 if TYPE_CHECKING:
@@ -27,12 +30,13 @@ if TYPE_CHECKING:
 
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
-    from engine.search.postgres.engine import PastSessions, PostgresEngine, Samples
     from engine.search.postgres.server import Connections, Server
     from engine.search.storage import Turn
     from engine.search.writer import Progress
     from engine.store.files import Files
     from engine.store.paths import Workspace
+
+_VERIFY_S = 3_600.0
 
 
 class SharedIndex:
@@ -59,7 +63,6 @@ class SharedIndex:
         lock_timeout_s: float,
         stopping: Callable[[], bool],
     ) -> None:
-        self._url = url
         self._workspace = workspace
         self._files = files
         self._embedder = embedder
@@ -68,12 +71,29 @@ class SharedIndex:
         self._lock_timeout_s = lock_timeout_s
         self._stopping = stopping
         self._threads = threading.Lock()
+        self.samples = Samples()
+        self.past_sessions = PastSessions()
+        self._problem: IndexFailed | None = None
+        try:
+            from engine.search.postgres.server import Connections  # noqa: PLC0415 — an extra
+
+            self._connections = Connections(url)
+        except ImportError as error:
+            what, hint = f"psycopg is not installed ({error})", "run: pip install 'autopoiesis[postgresql]'"
+            self._problem = IndexFailed(what, where=schema.WHERE, hint=hint)
+        except IndexFailed as error:
+            self._problem = error
 
     @contextlib.contextmanager
     def read(self, *, vectors: bool = False) -> Iterator[State]:
         """See ``Storage.read``."""
+        with self._read(READ_S) as state:
+            yield state
+
+    @contextlib.contextmanager
+    def _read(self, timeout_s: float) -> Iterator[State]:
         try:
-            with self._server.reading() as server:
+            with self._server.reading(timeout_s=timeout_s) as server:
                 place = find(server, self._key, machine_of(self._workspace.root))
                 if place is None:
                     raise Unavailable("missing", "the shared index does not have this memory yet")
@@ -82,6 +102,9 @@ class SharedIndex:
                 yield State(self, server, place)
         except (IndexFailed, RepositoryError) as error:
             raise Unavailable("broken", f"{error.where}: {error.what}", repairable=False) from error
+        except (LookupError, TypeError, *FAULTS) as error:
+            why = f"the shared index cannot be read ({error})"
+            raise Unavailable("broken", why, repairable=False) from error
 
     def refresh(
         self,
@@ -97,11 +120,9 @@ class SharedIndex:
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
         """See ``Storage.verify``."""
-        from engine.search.postgres.verify import problems  # noqa: PLC0415 — only writers check
-
         with self._alone(None) as wait_s:
             try:
-                with self.read() as state:
+                with self._read(_VERIFY_S) as state:
                     found = tuple(problems(state.server, state.place.workspace))
             except Unavailable as error:
                 if error.state == "broken":
@@ -131,48 +152,22 @@ class SharedIndex:
 
     def close(self) -> None:
         """See ``Storage.close``."""
-        if "_server" in self.__dict__:
-            self._server.close()
+        if self._problem is None:
+            self._connections.close()
 
-    # What a state asks for.
-
-    @cached_property
-    def samples(self) -> Samples:
-        """Of the vectors, cached."""
-        from engine.search.postgres.engine import Samples  # noqa: PLC0415 — imports numpy
-
-        return Samples()
-
-    @cached_property
-    def past_sessions(self) -> PastSessions:
-        """Of this clone, cached."""
-        from engine.search.postgres.engine import PastSessions  # noqa: PLC0415 — imports numpy
-
-        return PastSessions()
-
-    def model(self, server: Server, place: Place) -> tuple[int, int]:
-        """The row id of the model in use and the number of its vectors; 0 without any."""
-        from engine.search.postgres.writer import model_of  # noqa: PLC0415 — imports numpy
-
+    def model_of(self, server: Server, place: Place) -> tuple[int, int, str]:
+        """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
         try:
             if self._embedder is not None:
-                return model_of(server, place.workspace, self._embedder.id, self._embedder.dimensions)
+                name = self._embedder.id
+                return (*model_of(server, place.workspace, name, self._embedder.dimensions), name)
         except EMBEDDING_FAULTS:
             pass  # whatever uses the model says why
-        return 0, 0
-
-    @property
-    def model_name(self) -> str:
-        """The id of the model in use."""
-        return self._embedder.id if self._embedder else ""
-
-    # Writing.
+        return 0, 0, ""
 
     def _refresh(
         self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str, wait_s: float
     ) -> IndexReport:
-        from engine.search.postgres.writer import Writer  # noqa: PLC0415 — imports the parsers
-
         started = time.monotonic()
         self._server.prepare(wait_s)
         writer = Writer(
@@ -194,7 +189,7 @@ class SharedIndex:
             if place := find(server, self._key, machine_of(self._workspace.root)):
                 chunks = place.chunks
                 skipped = (*(Skipped(*row) for row in skipped_by(server, place)), *skipped)
-                model, vectors = self.model(server, place)
+                model, vectors, _ = self.model_of(server, place)
                 waiting = chunks - vectors if model else 0
         seconds = time.monotonic() - started
         return IndexReport(
@@ -217,19 +212,11 @@ class SharedIndex:
         finally:
             self._threads.release()
 
-    # Who and where.
-
-    @cached_property
+    @property
     def _server(self) -> Connections:
-        try:
-            from engine.search.postgres.server import Connections  # noqa: PLC0415 — an extra
-        except ImportError as error:
-            raise IndexFailed(
-                f"psycopg is not installed ({error})",
-                where=schema.WHERE,
-                hint="run: pip install 'autopoiesis[postgresql]'",
-            ) from error
-        return Connections(self._url)
+        if self._problem is not None:
+            raise self._problem
+        return self._connections
 
     @cached_property
     def _key(self) -> str:
@@ -244,16 +231,19 @@ class State:
         self.server = server
         self.place = place
 
+    @cached_property
+    def _model(self) -> tuple[int, int, str]:
+        return self._storage.model_of(self.server, self.place)
+
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """See ``storage.State.has_vectors_of``."""
-        return self._storage.model(self.server, self.place)[0] > 0
+        return self._model[0] > 0
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""
-        from engine.search.postgres.engine import PostgresEngine  # noqa: PLC0415 — imports numpy
-
-        model = self._storage.model(self.server, self.place)[0] if dimensions else 0
-        return PostgresEngine(self.server, self.place, self._storage.samples, model, dimensions)
+        return PostgresEngine(
+            self.server, self.place, self._storage.samples, self._model[0] if dimensions else 0, dimensions
+        )
 
     def past(self) -> Past:
         """See ``storage.State.past``."""
@@ -270,8 +260,6 @@ class State:
 
     def status(self) -> IndexStatus:
         """See ``storage.State.status``."""
-        from engine.search.postgres.engine import hidden  # noqa: PLC0415 — imports numpy
-
         server, place = self.server, self.place
         rows = server.execute(
             "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
@@ -287,7 +275,7 @@ class State:
             " FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r')::bigint",
             (place.holder, schema.SCHEMA),
         ).fetchall()
-        model, vectors = self._storage.model(server, place)
+        model, vectors, name = self._model
         coming = f"{vectors:,} of {place.chunks:,} chunks have vectors" if vectors < place.chunks else ""
         return IndexStatus(
             "ready",
@@ -296,7 +284,7 @@ class State:
             vectors=vectors,
             without_vectors=coming if not vectors else "",
             vectors_coming=coming if model else "",
-            embedder=self._storage.model_name if model else "",
+            embedder=name if model else "",
             skipped=tuple(Skipped(*row) for row in skipped_by(server, place)),
             size=size,
             refreshed=refreshed,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder, as_slow
 from engine.search.facts import Facts, facts_of
 from engine.search.postgres.engine import bits, signed_all
-from engine.search.postgres.place import Place, find, register
+from engine.search.postgres.place import READ_S, Place, find, register
 from engine.search.postgres.schema import WHERE
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
 from engine.search.terms import Terms
@@ -184,13 +185,16 @@ class Writer:
 
     def _find(self, model: tuple[str, int] | None) -> bool:
         """Find these rows; returns whether all are there."""
-        with self._server.reading() as server:
+        with self._reading() as server:
             self._place = find(server, *self._names) or Place(0)
             if model is None or not self._place.holder:
                 return bool(self._place.holder)
             self._model, _ = model_of(server, self._place.workspace, *model)
             row = server.execute("SELECT model FROM holders WHERE id = %s", (self._place.holder,)).fetchone()
             return bool(self._model) and row == (self._model,)
+
+    def _reading(self) -> AbstractContextManager[Server]:
+        return self._server.reading(self._place.workspace, max(READ_S, self._wait_s))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[tuple[Server, int]]:
@@ -219,7 +223,7 @@ class Writer:
                 "EXISTS (SELECT FROM unnest(%s::text[]) AS asked"
                 " WHERE path = asked OR starts_with(path, asked || '/'))"
             )
-        with self._server.reading(self._place.workspace) as server:
+        with self._reading() as server:
             rows = server.execute(
                 "SELECT path, coalesce(content, 0), CASE WHEN form = %s OR content IS NULL"
                 " THEN sha256 ELSE '' END, size, mtime_ns, ctime_ns, read_ns, skipped FROM holdings"
@@ -277,7 +281,7 @@ class Writer:
     def _write(self, batch: Sequence[tuple[Change, bytes | None]]) -> None:
         """Write what has been read of some files."""
         readable = [change for change, _ in batch if not change.skipped]
-        with self._server.reading(self._place.workspace) as server:
+        with self._reading() as server:
             existing = self._contents_of(server, readable)
             split = [
                 (change, data)
@@ -543,7 +547,7 @@ class Writer:
         size = _SLOW_TEXTS if as_slow(self._embedder) else writer.BATCH_TEXTS
         after, total = 0, 0
         while self._embedder is not None and not self._must_stop():
-            with self._server.reading(self._place.workspace) as server:
+            with self._reading() as server:
                 left = missing(server, self._place.workspace, self._model)
             total = total or left
             if total > left or after:
@@ -556,7 +560,7 @@ class Writer:
                     " AND (lease < now() OR leased = %s) RETURNING id",
                     (_LEASE_S, self._place.holder, self._model, self._place.holder),
                 ).fetchone()
-            with self._server.reading(self._place.workspace) as server:
+            with self._reading() as server:
                 rows = server.execute(
                     "SELECT id, speaker, heading, text FROM chunks WHERE workspace = %s AND id > %s AND"
                     " NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = %s) ORDER BY id LIMIT %s",

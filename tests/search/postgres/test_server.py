@@ -108,12 +108,13 @@ def test_a_reader_searches_and_cannot_write(
     filled: Workspace, open_index: Open, roles: Callable[[str, str], str]
 ) -> None:
     open_index(filled, BagOfWords(), at=roles("a_writer", WRITER)).refresh()
-    index = open_index(filled, BagOfWords(), at=roles("a_reader", READER), read_only=True)
+    reader = roles("a_reader", READER)
+    index = open_index(filled, BagOfWords(), at=reader, read_only=True)
     assert index.search("rye bread")[0].source == "index"
     assert index.status().files == len(FILES)
     put(filled, "knowledge/reference/new.md", "# New\n")
     with pytest.raises(IndexFailed, match="permission denied"):
-        open_index(filled, at=index._storage._url).refresh()  # type: ignore[attr-defined]
+        open_index(filled, at=reader).refresh()
 
 
 def test_the_indexes_are_used_by_a_role_that_row_level_security_holds_for(
@@ -239,7 +240,7 @@ def test_a_query_that_takes_too_long_is_answered_from_the_files(
 ) -> None:
     index = open_index(filled)
     index.refresh()
-    monkeypatch.setattr(server, "_READ_MS", 50)
+    monkeypatch.setattr("engine.search.postgres.shared.READ_S", 0.05)
     with postgres.connect(database) as connection:
         connection.execute("BEGIN; LOCK TABLE autopoiesis.chunks")
         (first, *_) = index.search("rye bread")
@@ -297,10 +298,10 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(sample: Path, ope
 def test_without_the_extra_the_error_names_it(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = open_index(filled)
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "psycopg", None)
         without.delitem(sys.modules, "engine.search.postgres.server")
+        index = open_index(filled)
         with pytest.raises(IndexFailed, match=r"pip install 'autopoiesis\[postgresql\]'"):
             index.refresh()
         assert "psycopg is not installed" in index.search("rye bread")[0].why
