@@ -80,6 +80,7 @@ def started() -> Iterator[Postgres]:
             connection.execute("SELECT pg_reload_conf()")
         yield found
     finally:
+        Postgres(server).kill()  # an orderly end would write everything first
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
 

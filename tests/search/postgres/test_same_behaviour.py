@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from engine.store.paths import Workspace
 from tests.search import (
     test_another_model,
     test_chunks,
@@ -27,6 +28,7 @@ from tests.search import (
     test_snippet,
     test_worth,
 )
+from tests.search.conftest import Open
 from tests.search.postgres.servers import Postgres
 
 MODULES = (
@@ -60,8 +62,17 @@ OWN_FIXTURES = {"indexed", "many"}
 """Of modules: an index in memory.db, and what a slow model has to compute."""
 
 
+BELOW = {"test_after_many_changes_the_answers_equal_those_of_a_fresh_index"}
+
+
+def test_after_many_changes_the_answers_equal_those_of_a_fresh_memory_db(
+    filled: Workspace, open_index: Open
+) -> None:
+    test_following.test_after_many_changes_the_answers_equal_those_of_a_fresh_index(0, filled, open_index)
+
+
 def _tests() -> Iterator[tuple[str, object]]:
-    left_out = OF_A_FILE | IN_THE_BACKGROUND | NEED_NO_INDEX
+    left_out = OF_A_FILE | IN_THE_BACKGROUND | NEED_NO_INDEX | BELOW
     for module in MODULES:
         of = module.__name__.rpartition(".test_")[2]
         for name, test in vars(module).items():
