@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from engine.errors import IndexFailed
-from engine.search.engines import AWAY, Scope, Text, Word
+from engine.search.engines import AWAY, Scope, Text, Word, rarest
 from engine.search.facts import day_of
 from engine.search.past import Past, Session, joined
-from engine.search.sqlite import MOST_MATCHES, TURNS
+from engine.search.sqlite import TURNS
 from engine.search.table import Corpus, File, Table, scales_of, table_of
 from engine.search.vectors import SAMPLE, signs_of
 
@@ -110,22 +110,15 @@ class PostgresEngine:
 
     def by_words(self, words: Sequence[Word], count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_words``."""
-        chosen: list[Word] = []
-        total = 0
-        for word in sorted(words, key=lambda each: each.held):
-            if chosen and total + word.held > MOST_MATCHES:
-                break
-            chosen.append(word)
-            total += word.held
+        chosen, share = rarest(words)
         if not chosen:
             return []
         after = 0
-        if total > MOST_MATCHES:
+        if share < 1:
             # Ids have gaps, so the latest chunks are counted, not computed.
-            wanted = self._place.chunks * MOST_MATCHES // total
             rows = self._ids(
                 "SELECT id FROM chunks WHERE workspace = %s ORDER BY id DESC OFFSET %s LIMIT 1",
-                (self._place.workspace, wanted),
+                (self._place.workspace, int(self._place.chunks * share)),
             )
             after = rows[0] if rows else 0
         chunks = self._place.chunks
