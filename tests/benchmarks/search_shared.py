@@ -105,7 +105,10 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
 def _recall(connection: Any, vectors: Sequence[Any]) -> float:
     """The share of the chunks nearest by signs that the HNSW index finds."""
     connection.execute("SET search_path = autopoiesis, public; SET autopoiesis.workspace = 1")
-    connection.execute("SET hnsw.ef_search = 300; SET hnsw.iterative_scan = relaxed_order")
+    # As the engine does in a large index and in another one.
+    (chunks,) = connection.execute("SELECT chunks FROM totals").fetchone()
+    examined = 1_000 if chunks > 20_000 else 300
+    connection.execute(f"SET hnsw.ef_search = {examined}; SET hnsw.iterative_scan = relaxed_order")
     shares = []
     for vector in vectors:
         signs = bits(signs_of(vector[None, :])[0].tobytes())

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from engine.search.table import Floats
 
 _ROW = "chunks.id, content, position, length, size, day, name, kind, is_person, array_send(terms), counts"
+_LARGE, _EXAMINED = 20_000, 1_000
+"""In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest of
+100,000 chunks of random words, then .97 are found, with 300 neighbours .85; of 10,000 passages that people
+wrote, 300 find .99."""
 _STALE = 1 / 8
 """Share of chunks added or removed after which the sample of vectors is read again."""
 
@@ -137,6 +141,8 @@ class PostgresEngine:
     def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_vector``."""
         (signs,) = signs_of(vector[None, :])
+        if self._place.chunks > _LARGE:
+            self._server.execute(f"SET LOCAL hnsw.ef_search = {_EXAMINED}".encode())
         return self._ids(
             "SELECT by_signs(%s::bit varying, %s, %s::bigint[], %s, %s)",
             (bits(signs.tobytes()), self._model, self._out(scope), scope.category or "", count),

@@ -131,7 +131,7 @@ CREATE TABLE vectors (
     PRIMARY KEY (chunk, model)
 );
 CREATE INDEX vectors_sample ON vectors (model, sum) WHERE sum >= 0;
-CREATE INDEX vectors_signs ON vectors USING hnsw (signs bit_hamming_ops);
+CREATE INDEX vectors_signs ON vectors USING hnsw (signs bit_hamming_ops) WITH (m = 24, ef_construction = 64);
 CREATE TABLE terms (
     workspace integer NOT NULL REFERENCES workspaces ON DELETE CASCADE,
     term integer NOT NULL,

@@ -23,7 +23,7 @@ _CONNECT_S = 2
 """The least that libpq waits."""
 _WRITE_S = 60.0
 _EXAMINED = 300
-"""Nearest neighbours that pgvector keeps while it walks its graph: as many as a search asks for at most."""
+"""Neighbours that pgvector keeps while it walks its graph: as many as a search asks for at most."""
 _IDLE = 4
 _SLOW_S = 0.5
 _PAUSE_S = 5.0
