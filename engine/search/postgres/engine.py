@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 _ROW = "chunks.id, content, position, length, size, day, name, kind, is_person, array_send(terms), counts"
 _LARGE, _EXAMINED = 20_000, 1_000
-"""In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest of
-100,000 chunks of random words, then .97 are found, with 300 neighbours .85; of 10,000 passages that people
-wrote, 300 find .99."""
+"""In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest
+of 100,000 chunks of random words .97 are found then, and .85 with 300 neighbours; of 10,000 passages that
+people wrote, 300 find .99."""
 _STALE = 1 / 8
 """Share of chunks added or removed after which the sample of vectors is read again."""
 

@@ -27,8 +27,8 @@ _EXAMINED = 300
 _IDLE = 4
 _SLOW_S = 0.5
 _PAUSE_S = 5.0
-"""After a server did not answer for longer than ``_SLOW_S``, it is not asked again for so long: a hook
-searches several times, and may not wait each time."""
+"""After a server did not connect within ``_SLOW_S``, or let a statement run out of time, it is not asked
+again for so long: a hook searches several times, and may not wait each time."""
 
 
 class Connections:
@@ -124,6 +124,8 @@ class Connections:
         def start(connection: Server) -> None:
             connection.execute((begin + since_17 * (connection.info.server_version >= 170_000)).encode())
 
+        if time.monotonic() < self._silent_until:
+            raise IndexFailed(self._silence, where=WHERE, hint=_CHECK)
         connection = None
         try:
             with self._guard:
@@ -141,6 +143,8 @@ class Connections:
             yield connection
             connection.execute("COMMIT")
         except psycopg.Error as error:
+            if isinstance(error, _OUT_OF_TIME):
+                self._pause(error)
             raise _user_error(error) from error
         else:
             with self._guard:
@@ -151,9 +155,11 @@ class Connections:
             if connection is not None:
                 connection.close()
 
+    def _pause(self, error: psycopg.Error) -> None:
+        self._silence = _user_error(error).what
+        self._silent_until = time.monotonic() + _PAUSE_S
+
     def _connected(self) -> Server:
-        if time.monotonic() < self._silent_until:
-            raise IndexFailed(self._silence, where=WHERE, hint=_CHECK)
         started = time.monotonic()
         try:
             connection = psycopg.connect(
@@ -168,8 +174,7 @@ class Connections:
             )
         except psycopg.Error as error:
             if time.monotonic() - started > _SLOW_S:
-                self._silence = _user_error(error).what
-                self._silent_until = time.monotonic() + _PAUSE_S
+                self._pause(error)
             raise
         try:
             self._version = schema.version_of(connection)
@@ -193,6 +198,7 @@ def _ms(seconds: float) -> int:
     return max(1, round(1000 * seconds))
 
 
+_OUT_OF_TIME = (psycopg.errors.QueryCanceled, psycopg.errors.TransactionTimeout)
 _CHECK = "check the server and index.url"
 
 
@@ -200,7 +206,7 @@ def _user_error(error: psycopg.Error) -> IndexFailed:
     """An error of the server as one that the user can act on."""
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return IndexBusy("another machine is indexing", where=WHERE, hint="try again when it has finished")
-    if isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.TransactionTimeout):
+    if isinstance(error, _OUT_OF_TIME):
         return IndexFailed("the server took too long", where=WHERE, hint=_CHECK)
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
         return IndexFailed(

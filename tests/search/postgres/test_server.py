@@ -214,6 +214,13 @@ def test_without_a_server_the_files_are_searched_with_the_reason(filled: Workspa
         index.refresh()
 
 
+def test_doctor_says_that_the_server_is_lost(filled: Workspace) -> None:
+    with engine_of(filled.root, "postgresql:///none?host=/nowhere") as engine:
+        (found,) = [each for each in search_findings(filled, engine.files) if "search index" in each.text]
+    assert found.level == "warning" and "the server cannot be reached" in found.text
+    assert found.hint == "check the server and index.url"
+
+
 def test_a_silent_server_is_waited_for_once(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,7 +247,8 @@ def test_a_query_that_takes_too_long_is_answered_from_the_files(
 ) -> None:
     index = open_index(filled)
     index.refresh()
-    monkeypatch.setattr("engine.search.postgres.shared.READ_S", 0.05)
+    monkeypatch.setattr("engine.search.postgres.shared.READ_S", 0.5)
+    monkeypatch.setattr(server, "_PAUSE_S", 0.0)
     with postgres.connect(database) as connection:
         connection.execute("BEGIN; LOCK TABLE autopoiesis.chunks")
         (first, *_) = index.search("rye bread")
