@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 _CLONES = ByWorkspace("clones.json")
 """In the person's settings folder, because a copy of a clone is another one."""
 _MACHINE = "machine"
-READ_S = 2.0
-"""Seconds that a search may take; then the files are read."""
 
 
 @dataclass(frozen=True, slots=True)

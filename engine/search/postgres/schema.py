@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 WHERE = "index.url"
 """The setting that errors name."""
+READ_S = 2.0
+"""Seconds that a search may take; then the files are read."""
 SCHEMA = "autopoiesis"
 _LOCK = 0x41504F49
 """The first key of the advisory locks; the second is a workspace, or 0 for the tables."""

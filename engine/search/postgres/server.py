@@ -14,8 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from engine.errors import IndexBusy, IndexFailed
 from engine.search.database import Unavailable
 from engine.search.postgres import schema
-from engine.search.postgres.place import READ_S
-from engine.search.postgres.schema import WHERE
+from engine.search.postgres.schema import READ_S, WHERE
 
 Server = psycopg.Connection[tuple[Any, ...]]
 

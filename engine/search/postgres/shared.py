@@ -20,7 +20,8 @@ from engine.search.embeddings import EMBEDDING_FAULTS, as_slow
 from engine.search.memory_db import in_order
 from engine.search.postgres import schema
 from engine.search.postgres.engine import PastSessions, PostgresEngine, Samples, hidden
-from engine.search.postgres.place import READ_S, Place, find, key_of, machine_of
+from engine.search.postgres.place import Place, find, key_of, machine_of
+from engine.search.postgres.schema import READ_S
 from engine.search.postgres.verify import problems
 from engine.search.postgres.writer import Writer, model_of
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport

@@ -22,8 +22,8 @@ from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder, as_slow
 from engine.search.facts import Facts, facts_of
 from engine.search.postgres.engine import bits, signed_all
-from engine.search.postgres.place import READ_S, Place, find, register
-from engine.search.postgres.schema import WHERE
+from engine.search.postgres.place import Place, find, register
+from engine.search.postgres.schema import READ_S, WHERE
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
 from engine.search.terms import Terms
 from engine.search.writer import Outcome, Progress, batches, packed_passages, pending_of
