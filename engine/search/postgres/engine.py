@@ -25,7 +25,7 @@ from engine.search.vectors import SAMPLE, signs_of
 
 if TYPE_CHECKING:
     from engine.search.postgres.place import Place
-    from engine.search.postgres.server import Server
+    from engine.search.postgres.schema import Server
     from engine.search.table import Floats
 
 _ROW = "chunks.id, content, position, length, size, day, name, kind, is_person, array_send(terms), counts"

@@ -14,7 +14,7 @@ from engine.store.git import Git
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.search.postgres.server import Server
+    from engine.search.postgres.schema import Server
 
 _CLONES = ByWorkspace("clones.json")
 """In the person's settings folder, because a copy of a clone is another one."""

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -16,7 +16,9 @@ from engine.search.database import Unavailable
 from engine.search.postgres import schema
 from engine.search.postgres.schema import READ_S, WHERE
 
-Server = psycopg.Connection[tuple[Any, ...]]
+if TYPE_CHECKING:
+    from engine.search.postgres.schema import Server
+
 
 _CONNECT_S = 2
 """The least that libpq waits."""

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
-    from engine.search.postgres.server import Connections, Server
+    from engine.search.postgres.schema import Server
+    from engine.search.postgres.server import Connections
     from engine.search.storage import Turn
     from engine.search.writer import Progress
     from engine.store.files import Files

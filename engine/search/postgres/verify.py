@@ -14,7 +14,7 @@ from engine.search.postgres.writer import FORM
 from engine.search.terms import Terms
 
 if TYPE_CHECKING:
-    from engine.search.postgres.server import Server
+    from engine.search.postgres.schema import Server
 
 _MOST = 8
 """Maximum number of files listed; one is enough for a rebuild."""

@@ -31,7 +31,8 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
-    from engine.search.postgres.server import Connections, Server
+    from engine.search.postgres.schema import Server
+    from engine.search.postgres.server import Connections
 
 FORM = f"{schema.VERSION}.{chunks.VERSION}"
 """Of what is stored for the same bytes. Programs of two versions share nothing until one is updated."""
