@@ -15,6 +15,7 @@ from engine.errors import AutopoiesisError, IndexBusy, Problem, TopicError
 from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
 from engine.settings import trust
+from engine.settings.model import IndexSettings
 from engine.settings.trust import EffectiveSettings, read
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -65,14 +66,14 @@ class Engine(Parts):
 
     @classmethod
     def open(
-        cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now, local_vectors: bool = False
+        cls, root: Path | str, *, read_only: bool = False, clock: Clock = utc_now, local: bool = False
     ) -> Self:
         """Opens a workspace.
 
         Args:
             read_only: Refuse every write. A workspace without write permission is always read-only.
             clock: Source of the current UTC time.
-            local_vectors: Search with the bundled vectors, whatever the settings say.
+            local: Search with the bundled vectors and an index in the folder, whatever the settings say.
 
         Raises:
             WorkspaceError: The folder is not a workspace.
@@ -81,9 +82,9 @@ class Engine(Parts):
         workspace = Workspace.open(root)
         files = Files(workspace, read_only=read_only or not os.access(workspace.root, os.W_OK))
         settings = read(files)
-        if local_vectors:
+        if local:
             config = settings.config
-            config = replace(config, search=replace(config.search, embedding="local"))
+            config = replace(config, search=replace(config.search, embedding="local"), index=IndexSettings())
             settings = replace(settings, config=config)
         return cls(workspace, settings, files=files, clock=clock)
 
@@ -261,7 +262,7 @@ class Engine(Parts):
         from engine.context.revisions import Revisions  # noqa: PLC0415 — most prompts use the current state
 
         # Texts of the past are never sent to a service, just as the gate is not asked about them.
-        engines = partial(Engine.open, local_vectors=True)
+        engines = partial(Engine.open, local=True)
         return Revisions(self.files, self.repository, engines=engines, now=self, clock=self.clock)
 
     def compile_of(

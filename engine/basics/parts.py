@@ -284,6 +284,7 @@ class BasicParts:
             self.workspace,
             self.files,
             self.config.search,
+            url=self.config.index.url,
             references=lambda: self.injections.references(),
             zone=self.config.days.time_zone,
             costs=lambda: self.costs,

@@ -100,6 +100,7 @@ def assemble_index(
     files: Files,
     settings: SearchSettings,
     *,
+    url: str = "",
     references: Callable[[], Mapping[str, int]] = dict,
     zone: str = "",
     costs: Callable[[], Costs] | None = None,
@@ -107,6 +108,7 @@ def assemble_index(
     """The search index with the embedding model of the settings, or with words alone if it is not installed.
 
     Args:
+        url: As ``index.url`` in the settings.
         references: Number of useful references by path, for ranking.
         zone: The time zone of days.
         costs: Records the costs of a service.
@@ -124,6 +126,7 @@ def assemble_index(
         settings,
         embedder,
         without_vectors=reason,
+        url=url,
         references=references,
         zone=zone,
         read_only=files.read_only,

@@ -97,9 +97,9 @@ def _distinct(numbers: Mapping[str, Sequence[int]], words: Sequence[str] | Mappi
 
 def _words(corpus: Corpus, asked: Mapping[str, Sequence[int]]) -> list[Word]:
     """The words that are in some chunk, with a bound to the number of chunks."""
+    rarest = {word: min(numbers, key=corpus.holders) for word, numbers in asked.items() if numbers}
     found = [
-        Word(searchable(word, asked=True), min(map(corpus.holders, numbers), default=0))
-        for word, numbers in asked.items()
+        Word(searchable(word, asked=True), corpus.holders(number), number) for word, number in rarest.items()
     ]
     return [word for word in found if word.held]
 

@@ -6,10 +6,8 @@ import hashlib
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-
-import apsw
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs
@@ -23,6 +21,9 @@ _UNREAD = "-"
 
 ChunkRow = tuple[int, int, int, str, str, str, str, str]
 """Position, first line, last line, speaker, date, heading, about, text."""
+
+Stored = tuple[int, int, int, int, str, str, str, str, str]
+"""A chunk in the index: its row id, then as in ``ChunkRow``."""
 
 _Words = tuple[str, str, str, str, str]
 _Place = tuple[int, int, int]
@@ -73,44 +74,58 @@ class Change:
         return self.known is not None and self.contents is None and self.skipped == self.known.skipped
 
 
-def read(connection: apsw.Connection, files: Files, source: Source, known: Known | None) -> Change:
-    """Read a file and compare it with its rows in the index. A file that cannot be read is skipped."""
+def read(
+    stored: Callable[[int], Iterable[Stored]], files: Files, source: Source, known: Known | None
+) -> Change:
+    """Read a file and compare it with its rows in the index. A file that cannot be read is skipped.
+
+    Args:
+        stored: The chunks of a file by its row id, in order.
+    """
+    change, data = opened(files, source, known)
+    if data is not None:
+        change = replace(change, contents=chunks.split(data, source.path, source.category))
+    elif change.is_none:
+        return change
+    return compared(change, () if known is None else stored(known.id))
+
+
+def opened(files: Files, source: Source, known: Known | None) -> tuple[Change, bytes | None]:
+    """Read a file.
+
+    Returns:
+        The change without rows, and the bytes to split into chunks; ``None`` if the content is unchanged, or
+        the file is skipped.
+    """
     now = time.time_ns()
     if source.size > MAX_BYTES:
         why = f"is larger than {MAX_BYTES // 1024 // 1024} MB"
-        return _compare(connection, Change(source, known, _UNREAD, now, skipped=why))
+        return Change(source, known, _UNREAD, now, skipped=why), None
     try:
         data = files.read(source.path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return _compare(connection, Change(source, known, "", now, skipped="disappeared while being read"))
+        return Change(source, known, "", now, skipped="disappeared while being read"), None
     except AutopoiesisError as error:
-        return _compare(connection, Change(source, known, "", now, skipped=error.what))
+        return Change(source, known, "", now, skipped=error.what), None
     sha256 = hashlib.sha256(data).hexdigest()
+    why = ""
     if known is not None and known.sha256 == sha256:
-        return Change(source, known, sha256, now, skipped=known.skipped)
+        return Change(source, known, sha256, now, skipped=known.skipped), None
     if b"\0" in data:
         why = LOCKED if is_encrypted(data) else "is binary"
-        return _compare(connection, Change(source, known, sha256, now, skipped=why))
-    if logs.is_log(source.path) and not logs.is_known(data, source.path):
+    elif logs.is_log(source.path) and not logs.is_known(data, source.path):
         why = "is a log in an unknown format"
-        return _compare(connection, Change(source, known, sha256, now, skipped=why))
-    contents = chunks.split(data, source.path, source.category)
-    return _compare(connection, Change(source, known, sha256, now, contents))
+    return Change(source, known, sha256, now, skipped=why), None if why else data
 
 
-def _compare(connection: apsw.Connection, change: Change) -> Change:
+def compared(change: Change, stored: Iterable[Stored]) -> Change:
     """Fill in the rows of a change. A chunk that only moved keeps its row, and with it its vector."""
     pieces = change.contents.pieces if change.contents else ()
     rows = tuple(_row(position, piece) for position, piece in enumerate(pieces))
     old: defaultdict[_Words, deque[tuple[int, _Place]]] = defaultdict(deque)
-    if change.known is not None:
-        for chunk, position, start, end, *words in connection.execute(
-            "SELECT id, position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
-            " WHERE file_id = ? ORDER BY position",
-            (change.known.id,),
-        ):
-            speaker, date, heading, about, text = words
-            old[speaker, date, heading, about, text].append((chunk, (position, start, end)))
+    for chunk, position, start, end, *words in stored:
+        speaker, date, heading, about, text = words
+        old[speaker, date, heading, about, text].append((chunk, (position, start, end)))
     new: list[ChunkRow] = []
     moved: list[tuple[int, _Place]] = []
     for row in rows:

@@ -55,12 +55,21 @@ Identity = tuple[int, int]
 
 
 class Unavailable(Exception):
-    """The index cannot answer now, so the files have to be searched directly."""
+    """The index cannot answer now, so the files have to be searched directly.
 
-    def __init__(self, state: State, why: str) -> None:
+    Args:
+        repairable: Whether a refresh is likely to help.
+        damaged: The file that was found damaged, if one was.
+    """
+
+    def __init__(
+        self, state: State, why: str, *, repairable: bool = True, damaged: Identity | None = None
+    ) -> None:
         super().__init__(why)
         self.state = state
         self.why = why
+        self.repairable = repairable
+        self.damaged = damaged
 
 
 def is_damage(error: BaseException) -> bool:

@@ -19,7 +19,8 @@ class Word(NamedTuple):
     """A word to look for."""
 
     text: str  # as the tokenizer takes it
-    held: int  # the number of chunks that contain it, at least 1
+    held: int  # the number of chunks that contain it at most, at least 1
+    number: int = 0  # of the term of it that the fewest chunks contain
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,23 @@ class Engine(Protocol):
 
 AWAY = 3
 """How far the neighbours of a leader are from it at most."""
+
+MOST_MATCHES = 4_000
+"""Rows that are scored by their words, about, for one query."""
+
+
+def rarest(words: Sequence[Word]) -> tuple[list[Word], float]:
+    """The rarest words that are in no more than ``MOST_MATCHES`` chunks together, at least one.
+
+    Returns:
+        The words, and the share of the latest chunks to look into, 1 for all: if even the rarest word is
+        common, the latest chunks with it have to do.
+    """
+    chosen: list[Word] = []
+    total = 0
+    for word in sorted(words, key=lambda each: each.held):
+        if chosen and total + word.held > MOST_MATCHES:
+            break
+        chosen.append(word)
+        total += word.held
+    return chosen, min(1.0, MOST_MATCHES / max(total, 1))

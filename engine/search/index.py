@@ -6,21 +6,20 @@ and the index is rebuilt from them.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-import apsw
-
 from engine.errors import AutopoiesisError, IndexFailed
-from engine.search import database, schema, vectors
+from engine.search import vectors
 from engine.search.database import Unavailable
 from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
-from engine.search.maintenance import Maintenance
+from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
-from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.reports import IndexReport, IndexStatus, VerifyReport
 from engine.search.request import Request
 from engine.search.results import CATEGORIES, Category, SearchResult
 from engine.search.terms import Terms
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 
     from engine.meaning.vectors import Floats
     from engine.search.embeddings import Embedder
-    from engine.search.past import Past, PastReader
+    from engine.search.past import Past
+    from engine.search.storage import State, Storage, Turn
     from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
@@ -50,6 +50,7 @@ class SearchIndex:
     Args:
         embedder: ``None`` for search by words alone.
         without_vectors: Why there is no embedder, in one clause.
+        url: Of the PostgreSQL that keeps the index; empty for memory.db.
         references: Returns the number of useful references by path, which affects ranking.
         read_only: Never write, neither to index nor to rebuild.
         lock_timeout_s: Seconds to wait for another writer, where nothing else is said.
@@ -63,6 +64,7 @@ class SearchIndex:
         embedder: Embedder | None = None,
         *,
         without_vectors: str = _NO_EMBEDDER,
+        url: str = "",
         references: Callable[[], Mapping[str, int]] = dict,
         zone: str = "",
         read_only: bool = False,
@@ -77,13 +79,15 @@ class SearchIndex:
         self._references = references
         self._zone = zone
         self._read_only = read_only
-        self._path = workspace.database
         self._terms = Terms()
         self._one_term = threading.Lock()
-        self._past: PastReader | None = None
-        self._readers = database.Readers(self._path)
         self._closing = threading.Event()
-        self._maintenance = Maintenance(
+        make: Callable[..., Storage] = MemoryDb
+        if url:
+            from engine.search.postgres.shared import SharedIndex  # noqa: PLC0415 — only for this setting
+
+            make = partial(SharedIndex, url)
+        self._storage = make(
             workspace,
             files,
             embedder,
@@ -145,19 +149,12 @@ class SearchIndex:
             context,
             room,
         )
-        damaged: database.Identity | None = None
         try:
             return self._query_index(request)
         except Unavailable as error:
-            why, repairable = error.why, True
-        except schema.ForeignDatabase as error:
-            why, repairable = f"{error.where} {error.what}", False
-        except database.FAULTS as error:
-            why, repairable = f"the search index cannot be read ({error})", database.is_damage(error)
-            with contextlib.suppress(OSError):
-                damaged = database.identity(self._path)
-        if repairable and not self._read_only:
-            self._start_repair(damaged, why)
+            why = error.why
+            if error.repairable and not self._read_only:
+                self._start_repair(error)
         from engine.search import fallback  # noqa: PLC0415 — never needed while the index works
 
         found = fallback.search(
@@ -175,29 +172,20 @@ class SearchIndex:
         """The past sessions; none while the index cannot answer."""
         from engine.search import past  # noqa: PLC0415 — imports numpy
 
-        self._past = self._past or past.PastReader()
         try:
-            with self._readers.borrow() as (connection, _):
-                self._require_ready(connection)
-                return self._past.read(connection)
-        except (Unavailable, schema.ForeignDatabase, *database.FAULTS):
+            with self._storage.read() as state:
+                return state.past()
+        except Unavailable:
             return past.Past()
 
-    def turns(self, file: int, position: int | None = None) -> list[tuple[int, int, str, str, str, str]]:
+    def turns(self, file: int, position: int | None = None) -> list[Turn]:
         """The chunks of a file by row id, or the one at a position: first and last line, speaker, heading,
         date and text; none while the index cannot answer.
         """
         try:
-            with self._readers.borrow() as (connection, _):
-                self._require_ready(connection)
-                return list(
-                    connection.execute(
-                        "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
-                        " WHERE file_id = ?1 AND position = coalesce(?2, position) ORDER BY position",
-                        (file, position),
-                    )
-                )
-        except (Unavailable, schema.ForeignDatabase, *database.FAULTS):
+            with self._storage.read() as state:
+                return state.turns(file, position)
+        except Unavailable:
             return []
 
     def refresh(
@@ -223,20 +211,17 @@ class SearchIndex:
             IndexFailed: The disk is full or fails.
             ReadOnly: The workspace cannot be written.
         """
-        return self._maintenance.refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
+        return self._storage.refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
 
     def seed(self, other: Path) -> None:
         """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
         not chunk and embed files again that are the same in both.
         """
-        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
-
-        if not self._read_only:
-            seed(self._path, other)
+        self._storage.seed(other)
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
-        return self._maintenance.refresh(progress, None, rebuild="a rebuild was requested")
+        return self._storage.refresh(progress, None, rebuild="a rebuild was requested")
 
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
         """Check the index for consistency, and rebuild it if anything is wrong.
@@ -246,27 +231,25 @@ class SearchIndex:
         Raises:
             IndexFailed, ReadOnly: As for ``refresh``.
         """
-        return self._maintenance.verify(progress, repair=repair)
+        return self._storage.verify(progress, repair=repair)
 
     def status(self) -> IndexStatus:
         """The state of the index. Never raises or changes anything."""
-        return self._status_by(self._ready)
+        return self._status_by(lambda state: state.status())
 
     def why_not_ready(self) -> str:
         """Why a search would read the files instead, in one clause; empty if the index can answer."""
-        return self._status_by(lambda _connection: IndexStatus("ready")).why
+        return self._status_by(lambda _: IndexStatus("ready")).why
 
-    def _status_by(self, ready: Callable[[apsw.Connection], IndexStatus]) -> IndexStatus:
+    def _status_by(self, ready: Callable[[State], IndexStatus]) -> IndexStatus:
         try:
-            with self._readers.borrow() as (connection, _):
-                self._require_ready(connection)
-                return ready(connection)
+            with self._storage.read() as state:
+                found = ready(state)
         except Unavailable as error:
             return IndexStatus(error.state, error.why, error=self._error)
-        except apsw.BusyError:
-            return IndexStatus("broken", "another program has locked the search index", error=self._error)
-        except (*database.FAULTS, IndexFailed) as error:
-            return IndexStatus("broken", f"the search index cannot be read ({error})", error=self._error)
+        return replace(
+            found, without_vectors=self.without_vectors or found.without_vectors, error=self._error
+        )
 
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has computed all vectors. Searches and refreshes can go on in the meantime.
@@ -274,7 +257,7 @@ class SearchIndex:
         Returns:
             Why some vectors are missing, in one clause; ``""`` if none are.
         """
-        return self._maintenance.finish_vectors(progress)
+        return self._storage.finish_vectors(progress)
 
     def settle(self, timeout_s: float | None = None) -> bool:
         """Wait for a background repair.
@@ -291,36 +274,25 @@ class SearchIndex:
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
-        self._maintenance.close()
+        self._storage.stop()
         self.settle()
-        self._readers.close()
+        self._storage.close()
 
     def _query_index(self, request: Request) -> list[SearchResult]:
         settings = self._settings
         wanted = self._embedder if request.use_vectors and settings.vector_weight > 0 else None
-        with self._readers.borrow(vectors=wanted is not None) as (connection, without):
-            self._require_ready(connection)
+        with self._storage.read(vectors=wanted is not None) as state:
             vector: Floats | None = None
-            if wanted and not without and vectors.are_from(connection, wanted):
+            if wanted and state.has_vectors_of(wanted):
                 vector = self._query_vector(wanted, request.meant)
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
-            from engine.search.sqlite import SqliteEngine  # noqa: PLC0415 — imports numpy
 
-            engine = SqliteEngine(connection, 0 if vector is None else len(vector))
+            engine = state.engine(0 if vector is None else len(vector))
             return answer(engine, self._numbers_of, request, vector, settings, self._references())
 
     def _numbers_of(self, word: str) -> list[int]:
         with self._one_term:
             return self._terms.of_query(word)
-
-    def _require_ready(self, connection: apsw.Connection) -> None:
-        version = schema.version_of(connection)
-        if version != schema.VERSION:
-            if not version:
-                raise Unavailable("missing", "the search index is empty")
-            raise Unavailable("outdated", "the search index was built by another version")
-        if schema.get_meta(connection, "complete") != "1":
-            raise Unavailable("building", "the search index is being built")
 
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         """The vector of a query; ``None`` to search by words alone, and the status then says why."""
@@ -331,64 +303,22 @@ class SearchIndex:
             self.without_vectors = f"the embedding model failed ({error})"
         return None if self.without_vectors or not found.any() else found
 
-    def _ready(self, connection: apsw.Connection) -> IndexStatus:
-        categories = _by_category(connection)
-        skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
-        refreshed = schema.get_meta(connection, "refreshed_ns")
-        without = self.without_vectors or database.vector_library()[1]
-        found, coming = vectors.progress(connection, self._embedder) if self._embedder else (0, "")
-        if coming and (error := self._maintenance.vectors_error):
-            coming = f"{coming}: {error}"
-        if coming and not found and not without:
-            without = coming
-        return IndexStatus(
-            "ready",
-            files=sum(each.files for each in categories),
-            chunks=sum(each.chunks for each in categories),
-            vectors=found,
-            without_vectors=without,
-            vectors_coming=coming,
-            embedder=schema.get_meta(connection, "embedder"),
-            skipped=tuple(Skipped(path, why) for path, why in skipped),
-            size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
-            refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
-            journal=str(connection.pragma("journal_mode")),
-            error=self._error,
-            categories=categories,
-        )
-
-    def _start_repair(self, damaged: database.Identity | None, why: str) -> None:
-        """Start a background repair unless one is running.
-
-        ``damaged`` is the file that was found damaged; a file that has replaced it since is kept.
-        """
+    def _start_repair(self, found: Unavailable) -> None:
+        """Start a background repair unless one is running."""
         with self._repairs:
             if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
                 return
             self._repair = threading.Thread(
-                target=self._run_repair, args=(damaged, why), name="search index repair", daemon=True
+                target=self._run_repair, args=(found,), name="search index repair", daemon=True
             )
             self._repair.start()
 
-    def _run_repair(self, damaged: database.Identity | None, why: str) -> None:
+    def _run_repair(self, found: Unavailable) -> None:
         try:
-            is_same = damaged is not None and damaged == database.identity(self._path)
-            self._maintenance.refresh(None, None, rebuild=why if is_same else "")
+            self._storage.repair(found)
             self._error = ""
         except AutopoiesisError as error:
             self._error = str(error)
-
-
-def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
-    """The contents of the index by category, from the ``files`` table, which is small."""
-    rows = connection.execute(
-        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
-        " sum(skipped <> '') FROM files GROUP BY category"
-    )
-    found = {str(category): CategoryCount(str(category), *numbers) for category, *numbers in rows}
-    return tuple(
-        found[name] for name in (*CATEGORIES, *sorted(found.keys() - set(CATEGORIES))) if name in found
-    )
 
 
 def _category(category: str | None) -> Category | None:

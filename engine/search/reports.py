@@ -59,9 +59,9 @@ class IndexStatus:
     vectors_coming: str = ""  # the progress of a slow model, and the error that stopped it, if any
     embedder: str = ""  # id of the model
     skipped: tuple[Skipped, ...] = ()
-    size: int = 0  # bytes on disk
+    size: int = 0  # bytes on disk, of a shared index those of all workspaces in it
     refreshed: datetime | None = None  # when the index last became complete, UTC
-    journal: str = ""  # SQLite's journal mode, ``wal`` or ``delete``
+    journal: str = ""  # SQLite's journal mode, ``wal`` or ``delete``; empty for a shared index
     error: str = ""  # why the last attempt to index in the background failed
     categories: tuple[CategoryCount, ...] = ()
     """In the order of ``results.CATEGORIES``; ``files`` and ``chunks`` are the totals."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import apsw
 import numpy
 
-from engine.search.engines import AWAY, EVERYWHERE, Scope, Text, Word
+from engine.search.engines import AWAY, EVERYWHERE, Scope, Text, Word, rarest
 from engine.search.table import Corpus, File, Row, Table, scales_of, table_of
 from engine.search.vectors import PLANES, signs_of
 
@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
     from engine.search.table import Floats
 
-MOST_MATCHES = 4_000
-"""Rows that FTS5 scores, about, for one query."""
 _MOST_NEAREST = 4_096
 """Of sqlite-vec."""
 _WEIGHTS = "bm25(1.0, 0.8, 1.0, 0.2)"
-_TURNS = 3
+TURNS = 3
 """Minimum number of turns for a speaker's name; ``Note:`` at the beginning of a turn is not a name."""
 _ROW = f"chunks.{', chunks.'.join(Row._fields)}".replace("chunks.chunk,", "chunks.id,").replace(
     "chunks.file,", "chunks.file_id,"
@@ -63,7 +61,7 @@ class SqliteEngine:
         ).fetchall()
         speakers = self._connection.execute(
             "SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM chunks"
-            f" WHERE name = value AND name <> 0 GROUP BY file_id HAVING count(*) >= {_TURNS})",
+            f" WHERE name = value AND name <> 0 GROUP BY file_id HAVING count(*) >= {TURNS})",
             (asked,),
         )
         return Corpus(
@@ -82,20 +80,13 @@ class SqliteEngine:
 
     def by_words(self, words: Sequence[Word], count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_words``."""
-        chosen: list[Word] = []
-        total = 0
-        for word in sorted(words, key=lambda each: each.held):
-            if chosen and total + word.held > MOST_MATCHES:
-                break
-            chosen.append(word)
-            total += word.held
+        chosen, share = rarest(words)
         if not chosen:
             return []
-        # If even the rarest word is common, the latest chunks with it have to do.
         after = 0
-        if total > MOST_MATCHES:
+        if share < 1:
             last = self._number("SELECT coalesce(max(id), 0) FROM chunks")
-            after = last - last * MOST_MATCHES // total
+            after = last - int(last * share)
         inside = ""
         values: list[str | int | None] = [expression(chosen), after, count]
         if scope != EVERYWHERE:

@@ -6,7 +6,7 @@ import json
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice, repeat
 from typing import NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import apsw
 
 from engine.search import changes, chunks, passages, schema, vectors
-from engine.search.changes import Change, ChunkRow, Known, file_digest
+from engine.search.changes import Change, ChunkRow, Known, Stored, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder
 from engine.search.facts import Facts, Words, facts_of, numbers_in
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
@@ -34,9 +34,9 @@ _FILE_COLUMNS = (
 )
 _CHUNKS_OF = "SELECT id FROM chunks WHERE file_id = ?"
 
-_BATCH_FILES = 64
-_BATCH_BYTES = 2 * 1024 * 1024
-_BATCH_TEXTS = 512
+BATCH_FILES = 64
+BATCH_BYTES = 2 * 1024 * 1024
+BATCH_TEXTS = 512
 
 
 class _New(NamedTuple):
@@ -101,15 +101,7 @@ class Writer:
         connection, outcome = self._connection, self.outcome
         self._check_versions()
         sources, known = self._everything() if paths is None else self._named(paths)
-        pending: list[Source] = []
-        for source in sources:
-            row = known.get(source.path)
-            if not is_encodable(source.path):
-                outcome.unnameable.append(shown(source.path))
-            elif row is not None and row.is_current(source):
-                outcome.unchanged += 1
-            else:
-                pending.append(source)
+        pending = pending_of(sources, known, outcome)
         present = {source.path for source in sources}
         gone = [row.id for path, row in known.items() if path not in present]
         backlog = self._backlog()
@@ -167,7 +159,7 @@ class Writer:
     ) -> None:
         total, done = len(pending) + backlog, 0
         self._progress(0, total)
-        for ids in _batches(gone, _BATCH_TEXTS):
+        for ids in batches(gone, BATCH_TEXTS):
             with self._connection:
                 stamp = schema.next_stamp(self._connection)
                 for file in ids:
@@ -199,13 +191,20 @@ class Writer:
         for source in pending:
             if self._must_stop():
                 break
-            batch.append(changes.read(self._connection, self._files, source, known.get(source.path)))
+            batch.append(changes.read(self._stored, self._files, source, known.get(source.path)))
             size += source.size
-            if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
                 yield batch
                 batch, size = [], 0
         if batch:
             yield batch
+
+    def _stored(self, file: int) -> Iterator[Stored]:
+        return self._connection.execute(
+            "SELECT id, position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
+            " WHERE file_id = ? ORDER BY position",
+            (file,),
+        )
 
     def _write(self, batch: Sequence[Change]) -> None:
         rows = [row for change in batch for row in change.new]
@@ -325,18 +324,8 @@ class Writer:
         )
 
     def _write_passages(self, file: int, pieces: Sequence[chunks.Piece]) -> None:
-        found = passages.passages(pieces)
-        places = array("i", (number for each in found for number in each[:4]))
-        lengths = array("i", (len(each.words) // places.itemsize for each in found))
         self._connection.execute(
-            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)",
-            (
-                file,
-                passages.session_words(pieces),
-                places.tobytes(),
-                lengths.tobytes(),
-                b"".join(each.words for each in found),
-            ),
+            "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)", (file, *packed_passages(pieces))
         )
 
     def _backlog(self) -> int:
@@ -346,7 +335,7 @@ class Writer:
         """Embed some chunks that were written without vectors, and return their number."""
         if self._embedder is None:
             return 0
-        rows = vectors.missing_texts(self._connection, self._embedder, _BATCH_TEXTS)
+        rows = vectors.missing_texts(self._connection, self._embedder, BATCH_TEXTS)
         packed = self._embed([text for _, text in rows])
         if not packed:
             return 0
@@ -361,7 +350,7 @@ class Writer:
         if self._embedder is None:
             return []
         packed: list[bytes] = []
-        for batch in _batches(texts, _BATCH_TEXTS):
+        for batch in batches(texts, BATCH_TEXTS):
             try:
                 found = self._embedder.embed(batch)
             except EMBEDDING_FAULTS as error:
@@ -376,6 +365,29 @@ class Writer:
         return packed
 
 
-def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
+def pending_of(sources: Iterable[Source], known: Mapping[str, Known], outcome: Outcome) -> list[Source]:
+    """The files to read; the others are counted in the outcome."""
+    pending: list[Source] = []
+    for source in sources:
+        row = known.get(source.path)
+        if not is_encodable(source.path):
+            outcome.unnameable.append(shown(source.path))
+        elif row is not None and row.is_current(source):
+            outcome.unchanged += 1
+        else:
+            pending.append(source)
+    return pending
+
+
+def packed_passages(pieces: Sequence[chunks.Piece]) -> tuple[bytes, bytes, bytes, bytes]:
+    """The arrays of ``engine.search.past.Session`` for a conversation, packed, in their order."""
+    found = passages.passages(pieces)
+    places = array("i", (number for each in found for number in each[:4]))
+    lengths = array("i", (len(each.words) // places.itemsize for each in found))
+    spoken = b"".join(each.words for each in found)
+    return passages.session_words(pieces), places.tobytes(), lengths.tobytes(), spoken
+
+
+def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

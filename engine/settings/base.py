@@ -35,6 +35,38 @@ class Cron:
         return no_info_after_validator_function(_expression, handler(source))
 
 
+class ServerUrl:
+    """Marks the address of a PostgreSQL without a password, or an empty text, in annotations."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core.core_schema import no_info_after_validator_function  # noqa: PLC0415 — slow to import
+
+        return no_info_after_validator_function(_address, handler(source))
+
+
+def _address(text: str) -> str:
+    from urllib.parse import parse_qsl, urlsplit  # noqa: PLC0415 — only for a file that was not seen before
+
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415 — slow to import
+
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        parts = urlsplit("")
+    if text.strip() and parts.scheme not in ("postgresql", "postgres"):
+        raise PydanticCustomError("address", "is no address such as postgresql://host/database")
+    if ("@" in parts.netloc and ":" in parts.netloc.rpartition("@")[0]) or any(
+        name in ("password", "sslpassword") for name, _ in parse_qsl(parts.query)
+    ):
+        # The message of an error shows the value, unless its kind says that it is secret.
+        raise PydanticCustomError(SECRET, "contains a password, and settings are in git")
+    return text.strip()
+
+
+SECRET = "secret"
+"""The type of a validation error whose value must not be shown."""
+
+
 def _expression(text: str) -> str:
     from pydantic_core import PydanticCustomError  # noqa: PLC0415 — slow to import
 

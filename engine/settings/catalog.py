@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from engine.settings.base import Cron, Limits, Settings
+from engine.settings.base import Cron, Limits, ServerUrl, Settings
 from engine.settings.model import Config
 
 NONE = "none"
@@ -78,6 +78,8 @@ def _words(hint: Any) -> str:
         return f"names, each with {_words(parts[1])}"
     if origin is Annotated and any(isinstance(each, Cron) for each in parts[1:]):
         return "a cron expression of five fields, or off"
+    if origin is Annotated and any(isinstance(each, ServerUrl) for each in parts[1:]):
+        return "an address postgresql://… without a password, or nothing"
     if origin is Annotated:
         limits = next((each for each in parts[1:] if isinstance(each, Limits)), None)
         kind, rest = parts[0], "" if limits is None else _limits(limits.bounds)

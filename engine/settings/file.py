@@ -16,7 +16,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, ConfigError, Problem
-from engine.settings.base import Settings
+from engine.settings.base import SECRET, Settings
 from engine.settings.model import Config
 from engine.settings.watchers import PolicyRow, Priority
 from engine.store.user_folder import own_key
@@ -94,10 +94,13 @@ def load(data: bytes | None, path: str = CONFIG_FILE) -> tuple[Config, tuple[Pro
     except ValidationError as error:
         first = error.errors()[0]
         location = [str(part) for part in first["loc"]]
+        is_secret = first["type"] == SECRET
+        found = "" if is_secret else f" (found {first.get('input')!r})"
+        hint = "correct the value, or remove the line to use the default"
         raise ConfigError(
-            f"{'.'.join(location)}: {first['msg'].lower()} (found {first.get('input')!r})",
+            f"{'.'.join(location)}: {first['msg'].lower()}{found}",
             where=f"{path}:{_line(tree, location)}",
-            hint="correct the value, or remove the line to use the default",
+            hint="keep it in ~/.pgpass or PGPASSWORD" if is_secret else hint,
         ) from error
     return config, (*_unknown(config, plain, tree, path, ()), *_odd_zone(config, tree, path))
 

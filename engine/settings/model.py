@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from engine.settings.base import Limits, Settings, acting
+from engine.settings.base import Limits, ServerUrl, Settings, acting
 from engine.settings.events import EventSettings as EventSettings
 from engine.settings.git import GitSettings
 from engine.settings.lifecycle import CondensingSettings as CondensingSettings
@@ -128,6 +128,18 @@ class SearchSettings(Settings):
     """Address of a compatible server (Ollama, vLLM, llama.cpp); empty: OpenAI's own."""
     embedding_deadline_s: Annotated[float, Limits(gt=0, le=60)] = 3.0
     """Seconds that a search waits for the query's ``openai`` vector; then it uses words only."""
+
+
+@dataclass(frozen=True)
+class IndexSettings(Settings):
+    """Where the search index is kept."""
+
+    url: Annotated[str, ServerUrl()] = acting(
+        "", "sends the text of every file to a server, where other clones search it"
+    )
+    """Address of a PostgreSQL with pgvector in which all clones of this memory share one index, such as
+    ``postgresql://host/database``; needs the ``postgresql`` extra. The password comes from ``PGPASSWORD``,
+    ``~/.pgpass`` or ``?service=``. Empty: memory.db in this folder."""
 
 
 @dataclass(frozen=True)
@@ -335,6 +347,7 @@ class Config(Settings):
 
     context_compiler: CompilerSettings = CompilerSettings()
     search: SearchSettings = SearchSettings()
+    index: IndexSettings = IndexSettings()
     watchers: WatcherSettings = WatcherSettings()
     gate: GateSettings = GateSettings()
     flush: FlushSettings = FlushSettings()

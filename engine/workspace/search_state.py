@@ -21,7 +21,7 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
         config = trust.read(files).config
     except (AutopoiesisError, OSError):
         return
-    index = assemble_index(workspace, files, config.search)
+    index = assemble_index(workspace, files, config.search, url=config.index.url)
     try:
         status = index.status()
     finally:
@@ -35,7 +35,9 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
         what = "search index: not built yet; files are searched instead"
         yield Finding("note", what, "run: autopoiesis index")
     else:
-        yield Finding("warning", f"search index: {status.why}", "run: autopoiesis index --rebuild")
+        is_lost = config.index.url and status.state == "broken"
+        hint = "check the server and index.url" if is_lost else "run: autopoiesis index --rebuild"
+        yield Finding("warning", f"search index: {status.why}", hint)
     yield from _embedding(config.search)
 
 

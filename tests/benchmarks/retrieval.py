@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import importlib
+import os
 import re
 import shutil
 import tempfile
@@ -19,14 +20,18 @@ from engine.context import tokens
 from engine.engine import Engine
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
+from engine.settings import trust
 from engine.transcripts.format import parse, render
 from engine.transcripts.turn import Role, Text, Transcript, Turn
 from tests.benchmarks.peers import WordTable
 from tests.benchmarks.rows import agree
+from tests.search.postgres.servers import committed
 
 _FORMATS = ("%Y-%m-%d", "%d %B, %Y", "%d %B %Y", "%B %d %Y", "%B %d, %Y")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}) ?(am|pm)?(?: on)?", re.IGNORECASE)
 _ROLES: dict[str, Role] = {"user": "user", "human": "user", "assistant": "agent", "agent": "agent"}
+SHARED_INDEX = "RETRIEVAL_INDEX_URL"
+"""Environment variable with the address of a PostgreSQL to search instead of memory.db."""
 LEAST_USE = 0.95
 """Share of the budget that a prompt must use if there is more text."""
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
@@ -66,7 +71,11 @@ class Memory:
         with ExitStack() as stack:
             root = Path(tempfile.mkdtemp(prefix="autopoiesis-retrieval-"))
             stack.callback(shutil.rmtree, root, ignore_errors=True)
-            (root / "memory-config.yaml").write_text("")
+            url = os.environ.get(SHARED_INDEX, "")
+            (root / "memory-config.yaml").write_text(f"index: {{url: '{url}'}}\n" if url else "")
+            if url:
+                committed(root)
+                os.environ[trust.VARIABLE] = "all"
             self._places = _write(root, docs)
             self.engine = stack.enter_context(Engine.open(root))
             self.engine.refresh_index()

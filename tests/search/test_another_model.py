@@ -15,7 +15,7 @@ from filelock import FileLock
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database, vectors
 from engine.search.embeddings import as_slow
-from engine.search.maintenance import LOCK_NAME
+from engine.search.memory_db import LOCK_NAME
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import IndexBusy, IndexFailed
-from engine.search import database, maintenance
+from engine.search import database, memory_db
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -32,7 +32,7 @@ index = SearchIndex(workspace, Files(workspace), SearchSettings())
 """
 
 HOLDING = """
-held = index._maintenance._exclusive()
+held = index._storage._exclusive()
 held.__enter__()
 print("held", flush=True)
 sys.stdin.readline()
@@ -65,7 +65,7 @@ def start(program: str, workspace: Workspace) -> subprocess.Popen[str]:
 
 def test_a_writer_killed_at_any_batch_leaves_a_usable_index(filled: Workspace, open_index: Open) -> None:
     kill = """
-writer._BATCH_FILES = 2
+writer.BATCH_FILES = 2
 index.refresh(lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done >= {done} else None)
 """
     for path in FILES:
@@ -238,7 +238,7 @@ def test_closing_cancels_a_waiting_repair(filled: Workspace, open_index: Open) -
 def test_the_status_says_what_stopped_a_repair(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "_LOCK_SLICE_S", 0.01)
+    monkeypatch.setattr(memory_db, "_LOCK_SLICE_S", 0.01)
     process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"

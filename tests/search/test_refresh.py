@@ -78,7 +78,7 @@ def test_unchanged_files_are_not_read(filled: Workspace, open_index: Open) -> No
             read.append(relative)
             return super().read(relative, limit=limit)
 
-    index._maintenance._files = Watched(filled)
+    index._storage._files = Watched(filled)  # type: ignore[attr-defined]
     before = embedder.texts, filled.database.read_bytes()
     report = index.refresh()
     assert (report.added, report.changed, report.unchanged) == (0, 0, len(FILES))
@@ -292,7 +292,7 @@ def test_progress_reaches_the_total(filled: Workspace, open_index: Open) -> None
 def test_an_interrupted_refresh_is_resumed(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_BATCH_FILES", 2)
+    monkeypatch.setattr(writer, "BATCH_FILES", 2)
     index = open_index(filled, BagOfWords())
     report = index.refresh(lambda done, total: index._closing.set() if done >= 4 else None)
     assert report.stopped

@@ -9,7 +9,7 @@ import apsw
 import numpy
 import pytest
 
-from engine.search import answer, database, sqlite, vectors
+from engine.search import answer, database, engines, vectors
 from engine.search.engines import EVERYWHERE, Scope, Word
 from engine.search.sqlite import SqliteEngine
 from engine.search.terms import Terms
@@ -52,6 +52,11 @@ def found(engine: SqliteEngine, chunks: list[int]) -> list[str]:
     return [texts[chunk].text for chunk in chunks]
 
 
+def word(text: str, held: int) -> Word:
+    (number,) = Terms().of_query(text)
+    return Word(text, held, number)
+
+
 def vector_of(text: str) -> Floats:
     found: Floats = BagOfWords(DIMENSIONS).embed([text])[0]
     return found
@@ -68,9 +73,9 @@ def test_statistics_are_those_of_the_whole_index(opened: SqliteEngine) -> None:
 
 
 def test_the_rarest_words_decide(opened: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [Word("common", 240), Word("heron", 24), Word("walrus", 1)]
+    words = [word("common", 240), word("heron", 24), word("walrus", 1)]
     assert len(opened.by_words(words, 500, EVERYWHERE)) == 240
-    monkeypatch.setattr(sqlite, "MOST_MATCHES", 100)
+    monkeypatch.setattr(engines, "MOST_MATCHES", 100)
     few = found(opened, opened.by_words(words, 500, EVERYWHERE))
     assert len(few) == 25
     assert "walrus" in few[0]
@@ -81,8 +86,8 @@ def test_the_rarest_words_decide(opened: SqliteEngine, monkeypatch: pytest.Monke
 def test_of_common_words_alone_the_latest_chunks_are_found(
     opened: SqliteEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "MOST_MATCHES", 60)
-    assert sorted(opened.by_words([Word("common", 240)], 500, EVERYWHERE)) == opened.all()[-60:]
+    monkeypatch.setattr(engines, "MOST_MATCHES", 60)
+    assert sorted(opened.by_words([word("common", 240)], 500, EVERYWHERE)) == opened.all()[-60:]
 
 
 @pytest.mark.parametrize("count", [1, 20, 100, 240])
@@ -113,7 +118,7 @@ def test_the_more_signs_two_vectors_share_the_smaller_is_the_angle_between_them(
 
 
 def test_candidates_are_in_scope(opened: SqliteEngine) -> None:
-    vector, words = vector_of("common heron"), [Word("common", 240)]
+    vector, words = vector_of("common heron"), [word("common", 240)]
     excluded = frozenset(f"knowledge/people/{number:02}.md" for number in range(0, 20, 2))
     for scope, size in (
         (Scope("person"), 120),
@@ -147,7 +152,7 @@ def test_few_candidates_answer_as_all_chunks_do(
     whole = [(each.path, each.start_line) for each in index.search(query, 3)]
     for name, number in (("BY_WORDS", 60), ("BY_MEANING", 40), ("LEADERS", 20)):
         monkeypatch.setattr(answer, name, number)
-    monkeypatch.setattr(sqlite, "MOST_MATCHES", 100)
+    monkeypatch.setattr(engines, "MOST_MATCHES", 100)
     assert [(each.path, each.start_line) for each in index.search(query, 3)] == whole
 
 

@@ -78,7 +78,7 @@ def _explain(result: SearchResult) -> None:
 
 
 @verb("autopoiesis index", "autopoiesis index --rebuild")
-@click.option("--rebuild", is_flag=True, help="Delete memory.db and rebuild it from the files.")
+@click.option("--rebuild", is_flag=True, help="Delete the index and rebuild it from the files.")
 @click.option("--verify", is_flag=True, help="Check every page and row; rebuild if something is wrong.")
 def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
     """Update the search index from the files, and show how many of each kind it contains."""

@@ -1,4 +1,7 @@
-"""Does all writing to memory.db, in one process at a time, and rebuilds it when it is damaged."""
+"""The index in memory.db: many read it, one process at a time writes it, and it is rebuilt when damaged.
+
+``memory.db`` may be deleted, truncated or damaged at any time without loss: it is a cache of the files.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,30 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import apsw
 
 from engine.errors import IndexBusy, IndexFailed, ReadOnly
-from engine.search import database, schema
+from engine.search import database, schema, vectors
+from engine.search.database import Unavailable
 from engine.search.embeddings import as_slow
-from engine.search.reports import IndexReport, Skipped, VerifyReport
+from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.results import CATEGORIES
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, lock_place
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
+    from engine.search.past import Past, PastReader
+    from engine.search.sqlite import SqliteEngine
+    from engine.search.storage import Turn
     from engine.search.writer import Outcome, Progress
     from engine.store.paths import Workspace
 
@@ -32,8 +43,8 @@ _ATTEMPTS = 3
 _LOCK_SLICE_S = 0.2
 
 
-class Maintenance:
-    """Writes the index of one workspace. Thread-safe.
+class MemoryDb:
+    """Reads and writes the index of one workspace in its memory.db (``engine.search.storage.Storage``).
 
     Args:
         embedder: ``None`` for search by words alone.
@@ -67,6 +78,73 @@ class Maintenance:
         self._stopping = stopping
         self._path = workspace.database
         self._threads = threading.RLock()
+        self._readers = database.Readers(self._path)
+        self._past: PastReader | None = None
+        self._model = embedder
+
+    @contextlib.contextmanager
+    def read(self, *, vectors: bool = False) -> Iterator[State]:
+        """See ``Storage.read``."""
+        try:
+            with self._readers.borrow(vectors=vectors) as (connection, without):
+                _require_ready(connection)
+                yield State(self, connection, has_vectors=vectors and not without)
+        except schema.ForeignDatabase as error:
+            raise Unavailable("broken", f"{error.where} {error.what}", repairable=False) from error
+        except database.FAULTS as error:
+            if isinstance(error, apsw.BusyError):
+                why = "another program has locked the search index"
+            else:
+                why = f"the search index cannot be read ({error})"
+            is_damage, damaged = database.is_damage(error), None
+            with contextlib.suppress(OSError):
+                damaged = database.identity(self._path)
+            raise Unavailable("broken", why, repairable=is_damage, damaged=damaged) from error
+
+    def repair(self, error: Unavailable) -> None:
+        """See ``Storage.repair``. A file that has replaced the damaged one since is kept."""
+        is_same = error.damaged is not None and error.damaged == database.identity(self._path)
+        self.refresh(None, None, rebuild=error.why if is_same else "")
+
+    def seed(self, other: Path) -> None:
+        """See ``Storage.seed``."""
+        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
+
+        if not self._read_only:
+            seed(self._path, other)
+
+    def past(self, connection: apsw.Connection) -> Past:
+        """The past sessions as seen by a connection in a transaction."""
+        from engine.search.past import PastReader  # noqa: PLC0415 — imports numpy
+
+        self._past = self._past or PastReader()
+        return self._past.read(connection)
+
+    def status(self, connection: apsw.Connection) -> IndexStatus:
+        """The state of the index as seen by a connection in a transaction."""
+        categories = _by_category(connection)
+        skipped = connection.execute("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
+        refreshed = schema.get_meta(connection, "refreshed_ns")
+        without = database.vector_library()[1]
+        found, coming = vectors.progress(connection, self._model) if self._model else (0, "")
+        if coming and self._backlog is not None and self._backlog.error:
+            coming = f"{coming}: {self._backlog.error}"
+        if coming and not found and not without:
+            without = coming
+        return IndexStatus(
+            "ready",
+            files=sum(each.files for each in categories),
+            chunks=sum(each.chunks for each in categories),
+            vectors=found,
+            without_vectors=without,
+            vectors_coming=coming,
+            embedder=schema.get_meta(connection, "embedder"),
+            skipped=tuple(Skipped(path, why) for path, why in skipped),
+            size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
+            refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
+            journal=str(connection.pragma("journal_mode")),
+            categories=categories,
+        )
 
     def refresh(
         self,
@@ -93,17 +171,16 @@ class Maintenance:
         """See ``SearchIndex.finish_vectors``."""
         return "" if self._backlog is None else self._backlog.finish(progress)
 
-    @property
-    def vectors_error(self) -> str:
-        """Why computing vectors in the background failed, in one clause; ``""`` if it did not."""
-        return "" if self._backlog is None else self._backlog.error
-
-    def close(self) -> None:
-        """Stop background work and close a slow model."""
+    def stop(self) -> None:
+        """See ``Storage.stop``."""
         if self._backlog is not None:
             self._backlog.close()
         if self._slow is not None:
             self._slow.close()
+
+    def close(self) -> None:
+        """See ``Storage.close``."""
+        self._readers.close()
 
     def _refresh_index(
         self,
@@ -258,3 +335,67 @@ def _report(
     done = asdict(outcome)
     unnameable = tuple(Skipped(path, "its name is not UTF-8") for path in done.pop("unnameable"))
     return IndexReport(**done, skipped=skipped + unnameable, chunks=chunks, seconds=seconds, rebuilt=rebuilt)
+
+
+class State:
+    """One state of memory.db (``engine.search.storage.State``)."""
+
+    def __init__(self, storage: MemoryDb, connection: apsw.Connection, *, has_vectors: bool) -> None:
+        self._storage = storage
+        self._connection = connection
+        self._has_vectors = has_vectors
+
+    def has_vectors_of(self, embedder: Embedder) -> bool:
+        """See ``storage.State.has_vectors_of``."""
+        return self._has_vectors and vectors.are_from(self._connection, embedder)
+
+    def engine(self, dimensions: int) -> SqliteEngine:
+        """See ``storage.State.engine``."""
+        from engine.search.sqlite import SqliteEngine  # noqa: PLC0415 — imports numpy
+
+        return SqliteEngine(self._connection, dimensions)
+
+    def past(self) -> Past:
+        """See ``storage.State.past``."""
+        return self._storage.past(self._connection)
+
+    def turns(self, file: int, position: int | None) -> list[Turn]:
+        """See ``storage.State.turns``."""
+        return list(
+            self._connection.execute(
+                "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
+                " WHERE file_id = ?1 AND position = coalesce(?2, position) ORDER BY position",
+                (file, position),
+            )
+        )
+
+    def status(self) -> IndexStatus:
+        """See ``storage.State.status``."""
+        return self._storage.status(self._connection)
+
+
+def _require_ready(connection: apsw.Connection) -> None:
+    version = schema.version_of(connection)
+    if version != schema.VERSION:
+        if not version:
+            raise Unavailable("missing", "the search index is empty")
+        raise Unavailable("outdated", "the search index was built by another version")
+    if schema.get_meta(connection, "complete") != "1":
+        raise Unavailable("building", "the search index is being built")
+
+
+def _by_category(connection: apsw.Connection) -> tuple[CategoryCount, ...]:
+    """The contents of the index by category, from the ``files`` table, which is small."""
+    rows = connection.execute(
+        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
+        " sum(skipped <> '') FROM files GROUP BY category"
+    )
+    return in_order([CategoryCount(str(category), *numbers) for category, *numbers in rows])
+
+
+def in_order(found: Iterable[CategoryCount]) -> tuple[CategoryCount, ...]:
+    """Counts in the order of ``CATEGORIES``."""
+    known = {each.category: each for each in found}
+    return tuple(
+        known[name] for name in (*CATEGORIES, *sorted(known.keys() - set(CATEGORIES))) if name in known
+    )
