@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from engine.errors import IndexFailed
+from engine.redaction.detect import masked
 from engine.search import changes, chunks, schema, vectors, writer
 from engine.search.changes import Change, ChunkRow, Known, file_digest
 from engine.search.embeddings import EMBEDDING_FAULTS, Embedder, as_slow
@@ -28,7 +29,7 @@ from engine.search.sources import Source, all_sources, is_encodable, named_sourc
 from engine.search.terms import Terms
 from engine.search.writer import Outcome, Progress, batches, packed_passages, pending_of
 from engine.store.files import Files
-from engine.store.paths import Workspace
+from engine.store.paths import PRIVATE, Workspace
 
 if TYPE_CHECKING:
     from engine.search.postgres.schema import Server
@@ -39,6 +40,8 @@ FORM = f"{schema.VERSION}.{chunks.VERSION}"
 
 KEPT_DAYS = 90
 """A clone that has not been seen for so long holds nothing any more."""
+_PRIVATE = tuple(f"{folder}/" for folder in PRIVATE)
+"""Files that are encrypted in git stay on this machine."""
 _LONGEST_PATH = 2_000
 """Bytes. PostgreSQL's indexes take no longer keys."""
 _ATTEMPTS = 5
@@ -241,7 +244,12 @@ class Writer:
             named = [named_sources(self._workspace, path)[1] for path in paths]
             found = {source.path: source for sources in named for source in sources}
         ordered = [found[path] for path in sorted(found)]
-        return [each for each in ordered if len(each.path.encode("utf-8", "replace")) <= _LONGEST_PATH]
+        return [
+            each
+            for each in ordered
+            if len(each.path.encode("utf-8", "replace")) <= _LONGEST_PATH
+            and not each.path.startswith(_PRIVATE)
+        ]
 
     def _read(
         self, pending: Sequence[Source], known: Mapping[str, Known]
@@ -358,7 +366,7 @@ class Writer:
         for change, data in wanted:
             before = change.known.id if change.known else 0
             old = stored.get(before, ())
-            contents = chunks.split(data, change.source.path, change.source.category)
+            contents = chunks.split(_without_keys(data), change.source.path, change.source.category)
             replaces = before if before in alone else 0
             stays = [row[:9] for row in old] if replaces else []
             change = changes.compared(replace(change, contents=contents), stays)
@@ -591,6 +599,11 @@ class Writer:
             packed.extend(vectors.packed(found))
         self.outcome.embedded += sum(1 for vector in packed if vector)
         return packed
+
+
+def _without_keys(data: bytes) -> bytes:
+    """The bytes of a file with likely secrets masked, as whatever leaves the machine."""
+    return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def model_of(server: Server, workspace: int, name: str, dimensions: int) -> tuple[int, int]:

@@ -74,6 +74,21 @@ def test_what_one_clone_captured_is_found_by_another(
     assert paths(here, "SQLite plain files") == {LOG}
 
 
+def test_private_files_and_secrets_stay_on_the_machine(
+    workspace: Workspace, open_index: Open, postgres: Postgres, database: str
+) -> None:
+    key = "sk-proj-" + "a1B2c3D4e5" * 4
+    put(workspace, NEW, f"# Keys\n\nThe harbour service uses {key} for now.\n")
+    put(workspace, "knowledge/private/diary.md", "# Diary\n\nThe harbour was cold.\n")
+    here = open_index(workspace, BagOfWords())
+    here.refresh()
+    assert paths(here, "harbour") == {NEW}
+    (dump,) = rows(
+        postgres, database, "SELECT string_agg(text || heading || path, ' ') FROM chunks, contents"
+    )
+    assert "service uses" in dump[0] and key not in dump[0] and "diary" not in dump[0].lower()
+
+
 def test_a_file_that_a_clone_has_indexed_is_not_split_or_embedded_again(
     filled: Workspace, clone: Clone, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
