@@ -77,7 +77,7 @@ def test_commits_and_removed_secrets_are_reported(
     set_provider(root, monkeypatch, provider)
     desk = Desk(root)
     desk.repository.init()
-    desk.capture.message(SESSION, "user", "password: hunter2hunter2, and AKIAIOSFODNN7EXAMPLE")
+    desk.capture.message(SESSION, "user", "password: hunter2hunter2, and AKIAQ3EGRJ5UZT7KWX2M")
     desk.capture.message(SESSION, "agent", "Noted.")
     ran = apo("-C", root, "session", "flush", SESSION, "--all")
     assert ran.code == 0
