@@ -341,6 +341,33 @@ def test_a_message_that_may_be_pasted_in_part_is_told_by_the_line_that_begins_it
     assert found[0] == f"Asked: {asked or 'Which gauges of the harbour have no battery?'}"
 
 
+def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> None:
+    assert said(
+        ("user", "How can we implement better context?"),
+        ("agent", "By whole ids."),
+        ("user", "How does the current implementation of the memory store messages? Send an example."),
+        ("agent", "It stores each message with the id of its sender."),
+    )[:2] == (
+        "Asked: How can we implement better context?",
+        "Then asked: How does the current implementation of the memory store messages? Send an example.",
+    )
+    paste = "项目根不明确，但需要解析文件“/src/checkbox/package.json”中的导出映射项。"
+    lines = said(("user", f"这个怎么修复呀\n\n{paste}"), ("agent", "我已经修复了错误，现在可以构建项目了。"))
+    assert lines[0] == "Asked: 这个怎么修复呀"
+
+
+def test_an_apology_is_no_outcome_and_a_path_that_was_not_known_no_file() -> None:
+    lines = said(
+        ("user", "Please mend the table at the end of the advisory page."),
+        (
+            "agent",
+            "> [tool:edit_file] undefined → ok\n> [tool:edit_file] docs/advisory.md → ok\n\n"
+            "You're right, I apologize for the formatting issue.",
+        ),
+    )
+    assert lines[1:] == ("Changed: docs/advisory.md",)
+
+
 def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what_was_asked() -> None:
     turns = talk(
         ("10:00", "user [command]", "/clear"),

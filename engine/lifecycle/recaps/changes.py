@@ -45,7 +45,7 @@ def changed_in(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
                 paths = _PATCHED.findall(tool.summary) or [
                     path if found is not None or " " not in path else ""
                 ]
-                written += [(name, is_late) for name in map(short_path, paths) if name]
+                written += [(name, is_late) for name in map(short_path, paths) if _NAME.search(name)]
                 continue
             if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
                 del commits[-len(gone) :]
@@ -184,6 +184,8 @@ _WRITERS = frozenset(
 )
 """Parts of the names of tools that change files."""
 _PART = expression(r"[a-z]+")
+_NAME = expression(r"[./A-Z]")
+"""In the name of a file, unlike "undefined", which stands in logs where a path was not known."""
 _FILE = expression(
     r"(?:(?:Edit|Write|Creat|New|Delet)\w* file: |`|Result: \W*(?:The file|File created successfully at:) )"
     r"(?P<path>[^`]*?\.\w{1,8}|[^\s`]+)(?=[\s`]|$)"

@@ -66,7 +66,10 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     requests = {at: found for at, turn in enumerate(dialogue) if (found := _request(turn))}
-    first = next((at for at, each in requests.items() if _is_telling(each)), min(requests, default=0))
+    opening = min(requests, default=0)
+    is_clear = word_count(requests.get(opening, "")) >= _SENTENCE_WORDS
+    first = next((at for at, each in requests.items() if _is_telling(each)), opening)
+    first = opening if is_clear and len(telling(literal_terms(requests[opening]))) > 1 else first
     later = [
         at
         for at, each in requests.items()
@@ -184,7 +187,8 @@ def _is_said(line: str) -> bool:
     """Whether a line is a sentence, or a few words, rather than code or program output."""
     words = _MENTIONS.sub(" ", line).split()
     plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
-    return not _PRINTED.match(line) and (is_prose(line) or 2 * plain_words >= max(len(words), 4))
+    is_short = 2 * plain_words >= max(len(words), 4) or len(_WIDE.findall(line)) >= _WIDE_LETTERS
+    return not _PRINTED.match(line) and (is_prose(line) or is_short)
 
 
 def _command(dialogue: Sequence[Turn], *, is_work: bool) -> str:
@@ -433,6 +437,9 @@ _ASKING = ("?", ":", "？", "：")
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": )")
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WIDE_LETTERS = 5
+"""Letters of a few words in a script without spaces."""
 _PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
 """The start of a line of decorated program output."""
 _GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
@@ -477,7 +484,9 @@ _OF_PROGRAM = expression(
 )
 """Commands to the agent's program itself."""
 _PREPARES = expression(
-    r"(?:let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
+    r"(?:you(?:['’]re| are) (?:absolutely |completely )?right|(?:i['’]m )?sorry|i apologi[sz]e"
+    r"|my (?:mistake|apologies)"
+    r"|let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
     r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
     r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
