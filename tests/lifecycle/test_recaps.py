@@ -356,6 +356,18 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
     assert lines[0] == "Asked: 这个怎么修复呀"
 
 
+def test_what_the_agent_takes_up_at_once_is_not_open() -> None:
+    lines = said(
+        ("user", "Please adjust the page of the advisory to match the example."),
+        (
+            "agent",
+            "It looks like the formatting is still not quite right. Let me read the file again.\n\n"
+            "The page of the advisory now has the proper tags.",
+        ),
+    )
+    assert [line.partition(":")[0] for line in lines] == ["Asked", "Done"]
+
+
 def test_an_apology_is_no_outcome_and_a_path_that_was_not_known_no_file() -> None:
     lines = said(
         ("user", "Please mend the table at the end of the advisory page."),

@@ -337,13 +337,21 @@ def _tells(text: str, *, is_item: bool) -> bool:
 
 def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
     """A question of the agent, or a next step that it names, among its last sentences."""
+    is_taken_up = False  # by what the agent says it does next
     for text in reversed(said[-12:]):
-        if _PREPARES.match(text):
+        is_next, is_taken_up = is_taken_up, _PREPARES.match(text) is not None
+        if is_taken_up:
             continue
         if text.endswith(("?", "？")):
             if _POLITE.search(text) or _TO_NOBODY.match(text) or len(telling(literal_terms(text))) < 2:
                 continue
-        elif not _REMAINS.search(text) or text.endswith(_OPENS) or _DID.match(text) or _SETTLED.search(text):
+        elif (
+            is_next
+            or not _REMAINS.search(text)
+            or text.endswith(_OPENS)
+            or _DID.match(text)
+            or _SETTLED.search(text)
+        ):
             continue
         if is_own(text):
             return shortened(text, _ASKED_CHARACTERS)
@@ -492,6 +500,9 @@ _PREPARES = expression(
     r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
     r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
     r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到|已经完整了解))"
+    r"|(?:maintenant,? )?(?:je (?:comprends|vois|vais)|laisse[zs]?-moi|voyons|corrigeons|parfait)\b"
+    r"|(?:ahora,? )?(?:d[ée]jame|voy a|veamos|entiendo|veo|tengo)\b"
+    r"|(?:jetzt )?(?:ich (?:verstehe|sehe|werde)|lass mich|schauen wir)\b"
     r"|спасибо|(?:теперь )?(?:я (?:понимаю|сначала|сейчас)|давайте)|obrigad|gracias|danke|merci\b"
     r"|まず|では、|それでは|먼저|이제 ",
     re.IGNORECASE,
