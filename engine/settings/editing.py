@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 _ZONE = "days.time_zone"
+_ADDRESS = "index.url"
+"""Its own error does not repeat a password."""
 _MAX_WHOLE = 1e15
 """Whole floats below this are written without a decimal point."""
 
@@ -201,7 +203,7 @@ class Configuration:
                 raise broken from error
             if value is None:
                 raise
-            if name == _ZONE:
+            if name in (_ZONE, _ADDRESS):
                 raise
             text = shown(value) if isinstance(value, str) else repr(value)
             hint = f"allowed: {catalog()[name].allowed}"

@@ -298,6 +298,10 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(sample: Path, ope
         with pytest.raises(IndexFailed, match="settings are in git") as refused:
             open_index(Workspace.open(sample), at=url).refresh()
         assert "hunter2" not in str(refused.value)
+        config.write_text("")
+        with Engine.open(sample) as engine, pytest.raises(ConfigError, match="settings are in git") as kept:
+            engine.configuration.change("index.url", url)
+        assert "hunter2" not in str(kept.value)
     config.write_text("index:\n  url: mysql://host/db\n")
     with pytest.raises(ConfigError, match="postgresql://host/database"):
         Engine.open(sample)
