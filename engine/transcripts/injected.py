@@ -11,7 +11,7 @@ BY_PROGRAM = expression(
     r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|ci-monitor-|system|tool|ide_)"
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
-    r"|@agent Continue:|Another Claude session sent a message:"
+    r"|@agent (?:Continue:|[A-Z][a-z]+(?: [A-Za-z][a-z]+)?: \")|Another Claude session sent a message:"
     r"|Implement the plan as specified(?:, it is attached for your reference\. Do NOT edit"
     r"|\. To-do's from the plan have already been created\b)"
     r"|The following is the Codex agent history (?:whose request action you are assessing|added since)"

@@ -356,6 +356,29 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
     assert lines[0] == "Asked: 这个怎么修复呀"
 
 
+def test_a_line_of_a_shell_and_a_button_of_the_program_are_not_what_was_asked() -> None:
+    asked = ("user", "Let's reset the migrations, then migrate to the local database.")
+    for text in (
+        "set CONSENT=yes && npx prisma migrate reset --force\nError: Could not find the schema",
+        '@agent Enable: "Enable the large model for all clients"',
+    ):
+        lines = said(asked, ("agent", "The migrations of the database were reset."), ("user", text))
+        assert lines[0].startswith("Asked: Let's reset") and not any(text[:12] in line for line in lines)
+
+
+def test_a_reset_to_an_earlier_commit_takes_back_all_that_was_written() -> None:
+    lines = said(
+        ("user", "Please add the importer for outlines to the map."),
+        (
+            "agent",
+            "> [tool:Edit] src/outline.ts → ok\n> [tool:Bash] git commit -m 'Add the outline importer' → ok\n"
+            "> [tool:Bash] git reset --hard 2b5aa54 → HEAD is now at 2b5aa54\n"
+            "> [tool:Edit] src/map.ts → ok\n\nAdded a smaller importer to `map.ts`.",
+        ),
+    )
+    assert lines[1] == "Changed: src/map.ts"
+
+
 def test_what_the_agent_takes_up_at_once_is_not_open() -> None:
     lines = said(
         ("user", "Please adjust the page of the advisory to match the example."),

@@ -50,6 +50,8 @@ def changed_in(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
             if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
                 del commits[-len(gone) :]
                 kept = gone[0][2]
+            if _RESET_TO.search(tool.summary):  # which of them the other commit has is not known
+                written, commits, kept, begun = [], [], 0, 0
             written[kept:] = [each for each in written[kept:] if not _is_undone(each[0], tool.summary)]
             if subject := subject_of(tool):
                 reverted = _REVERTED.match(subject)
@@ -216,6 +218,7 @@ _RESET = expression(
     r"\bgit (?:-C \S+ )?reset (?:-\S+ )*(?:HEAD|@)(?:~(?P<count>\d{0,3})|(?P<carets>\^{1,9}))"
     r"(?=\s*(?:[;&|…)\"]|$))"
 )
+_RESET_TO = expression(r"\bgit (?:-C \S+ )?reset (?:-\S+ )*--hard [0-9a-f]{7,40}\b")
 _DISCARDED = expression(r"\bgit (?:-C \S+ )?reset (?:-\S+ )*--hard\b")
 _RESTORED = expression(
     r"(?:\bgit (?:-C \S+ )?(?:checkout (?:(?:HEAD|@) )?(?:-- )?|restore (?!-S|--staged)(?:-\S+ )*)"

@@ -188,7 +188,7 @@ def _is_said(line: str) -> bool:
     words = _MENTIONS.sub(" ", line).split()
     plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
     is_short = 2 * plain_words >= max(len(words), 4) or len(_WIDE.findall(line)) >= _WIDE_LETTERS
-    return not _PRINTED.match(line) and (is_prose(line) or is_short)
+    return not _PRINTED.match(line) and _TYPED.search(line) is None and (is_prose(line) or is_short)
 
 
 def _command(dialogue: Sequence[Turn], *, is_work: bool) -> str:
@@ -445,6 +445,8 @@ _ASKING = ("?", ":", "？", "：")
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": )")
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
+_TYPED = expression(r"\A\s*(?:set |export |sudo )?[A-Z_]{3,}=\S|\S && \S+ \S")
+"""In a line that was typed into a shell."""
 _WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WIDE_LETTERS = 5
 """Letters of a few words in a script without spaces."""
