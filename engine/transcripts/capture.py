@@ -19,7 +19,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render, strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, find_session, session_of, session_path
-from engine.transcripts.secrets import REDACTED_FIELD
+from engine.transcripts.secrets import REDACTED_FIELD, clean_as_line
 from engine.transcripts.turn import (
     MEMORY,
     Attachment,
@@ -240,7 +240,7 @@ class ConversationCapture:
             first, second = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
             if new.tool:
                 call = ToolCall(one_line(self._clean(new.tool), _NAME_LIMIT), first, second)
-                return Turn("agent", f"{at:%H:%M}", (call,)), at, new.key
+                return Turn("agent", f"{at:%H:%M}", (clean_as_line(call, self._clean),)), at, new.key
             _check_word("action", new.action)
             if not first:
                 raise TranscriptError("a memory operation needs a path", hint="name the file that changed")

@@ -24,7 +24,7 @@ def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
             case Text(text):
                 return Text(clean(text))
             case ToolCall(name, summary, result):
-                return _on_one_line(ToolCall(clean(name), clean(summary), clean(result)), clean)
+                return clean_as_line(ToolCall(clean(name), clean(summary), clean(result)), clean)
             case Attachment(path):
                 return Attachment(clean(path))
             case KnowledgeChange(action, path, summary):
@@ -33,9 +33,11 @@ def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
     return replace(turn, blocks=tuple(map(cleaned, turn.blocks)))
 
 
-def _on_one_line(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
-    """A call cleaned as it will stand in the transcript, where what looks like a key may do so only because
-    of what stands before it; the whole transcript would be kept out of git.
+def clean_as_line(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
+    """A call, its fields already cleaned, cleaned again as the line that it becomes in the transcript.
+
+    There, a text may look like a key only because of what stands before it; the whole transcript would be
+    kept out of git.
     """
     if not call.result:
         return call

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from engine.errors import DocumentError, PathRefused, ReadOnly, TranscriptError
+from engine.redaction.detect import redacted
 from engine.store import faults
 from engine.store.documents import parse as parse_document
 from engine.store.files import Files
@@ -227,6 +228,17 @@ def test_a_memory_operation_is_one_line_and_written_once(capture: ConversationCa
     assert not capture.memory_change("a", *words)
     (turn,) = read(files, path).turns
     assert turn.blocks == (KnowledgeChange("updated", "knowledge/a — b.md", "token [secret] then more"),)
+
+
+def test_a_result_that_is_a_secret_by_what_its_call_asked_for_is_replaced(
+    capture: ConversationCapture, files: Files
+) -> None:
+    path = capture.start("a")
+    password = "Xk29dkq8" + "Lmz1"
+    assert redacted(password) == password
+    capture.tool_call("a", "Bash", "pass show mail", password)
+    (turn,) = read(files, path).turns
+    assert turn.blocks == (ToolCall("Bash", "pass show mail", "[secret]"),)
 
 
 @pytest.mark.parametrize(

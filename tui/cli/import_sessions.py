@@ -69,7 +69,8 @@ def import_sessions(
     Without arguments, lists the sessions of Claude Code, Codex, Gemini CLI and SpecStory on this machine and
     asks. AGENT (claude-code, codex, gemini or specstory) imports only theirs, without asking. PATH is any
     file or folder: chats in Markdown, text, JSON or JSON Lines are recognised by their content. Every import
-    is one commit, without transcripts that contain a possible secret; --undo reverts it.
+    is one commit, without transcripts that contain a possible secret; --undo reverts it. What was imported
+    is indexed at once, so that agents and `search` find it.
     """
     finish_quietly()
     if is_undone:

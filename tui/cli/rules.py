@@ -47,7 +47,9 @@ _USUAL: tuple[State, ...] = ("in force", "waiting")
     "autopoiesis rules why 3f2a91c",
     invoke_without_command=True,
 )
-@click.option("--all", "every", is_flag=True, help="Include rules that are turned down, replaced or resting.")
+@click.option(
+    "--all", "every", is_flag=True, help="Include rules turned down, replaced, resting or for one task."
+)
 @json_option
 @click.pass_context
 def rules(context: click.Context, every: bool, as_json: bool) -> None:
