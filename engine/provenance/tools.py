@@ -17,13 +17,17 @@ from engine.transcripts.turn import ToolCall
 def brings_outside(call: ToolCall) -> bool:
     """True if an outsider may have written the result of a call."""
     name = call.name.casefold()
-    words = set(_PART.findall(_CAMEL.sub("_", call.name).casefold()))
+    # Where a log names no tool, the summary begins with what it did: "Searched codebase".
+    told = _TOLD.match(call.summary) if name == _NAMELESS else None
+    named = call.name if told is None else told[0]
+    words = set(_PART.findall(_CAMEL.sub("_", named).casefold()))
     if name.startswith("mcp"):
         return not name.startswith("mcp__ide__")
     if name in _OWN:
         return False
-    if words & _SHELLS or name == "running":
-        return not call.summary.strip(" {}") or _is_outside_command(call.summary)
+    if words & _SHELLS or name in _RUNNERS:
+        # A command that was not logged may have read anything, unless nothing of it was.
+        return _is_outside_command(call.summary) if call.summary.strip(" {}") else bool(call.result.strip())
     if words & _WRITERS:
         return False
     if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
@@ -91,11 +95,17 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_NAMELESS = "tool"
+"""The name of a call in logs that do not name its tool."""
+_TOLD = expression(r"(?:[A-Za-z]+ ){1,3}")
 _OWN = _words(
-    "ask_followup_question askuserquestion get_errors question semantic_search "
-    "semantic_search_full tasklist taskget taskstop taskupdate toolsearch"
+    "ask_followup_question ask_question askuserquestion await get_errors question request_user_input "
+    "semantic_search semantic_search_full switch_mode tasklist taskget taskstop taskupdate toolsearch wait"
 )
-"""Tools with which an agent asks the person, searches its workspace, or lists its tasks or tools."""
+"""Tools with which an agent asks the person, searches its workspace, waits for its own command, or lists its
+tasks or tools."""
+_RUNNERS = _words("monitor running")
+"""Names of tools, without "shell" or the like, that run a command."""
 _RECORDS = _words("added applied commit knowledge")
 """What Aider records of a file or a commit, beside "running" for a command; and our own tool."""
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")

@@ -42,6 +42,10 @@ OUTSIDE = [
     ("added", "~/Downloads/offer.txt to the chat"),
     ("searched_web", 'Searched web "acme pay fees" • 6 results'),
     ("summon_oracle", "anything"),
+    ("tool", 'Searched web "acme pay fees" • 6 results'),
+    ("tool", "anything"),
+    ("tool", ""),
+    ("Monitor", "curl -s https://acme.example/status"),
 ]
 
 OWN = [
@@ -78,6 +82,14 @@ OWN = [
     ("commit", "1a2b3c4 Log water levels"),
     ("running", "pytest -q"),
     ("AskUserQuestion", "Which store should be used?"),
+    ("ask_question", '{"title": "Which store?"}'),
+    ("request_user_input", '{"questions": []}'),
+    ("await", "Status: completed"),
+    ("Monitor", "cd app && pytest -q"),
+    ("tool", 'Searched codebase "retry" • 6 results'),
+    ("tool", 'Grep search for "retry" • 3 files'),
+    ("tool", "Listed directory src • 4 results"),
+    ("tool", "Listed current directory • 33 results"),
     ("TaskUpdate", '{"taskId": "3", "status": "completed"}'),
 ]
 
@@ -90,6 +102,12 @@ def test_these_tool_calls_bring_in_outside_text(name: str, asked: str) -> None:
 @each_case(("name", "asked"), OWN)
 def test_these_tool_calls_are_the_agents_own_work(name: str, asked: str) -> None:
     assert not brings_outside(ToolCall(name, asked, "something"))
+
+
+def test_a_call_of_which_the_log_has_neither_command_nor_output_brings_in_nothing() -> None:
+    assert not brings_outside(ToolCall("run_terminal_command_v2", "", ""))
+    assert not brings_outside(ToolCall("Bash", "{}", " "))
+    assert brings_outside(ToolCall("web_fetch", "", ""))
 
 
 def test_documents_in_the_repository_are_distinguished_from_code() -> None:
