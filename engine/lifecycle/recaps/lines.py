@@ -13,9 +13,9 @@ Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent
             or a request that was left at the end
 ==========  ==============================================================================================
 
-``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` and
-``Said earlier`` are of a reply that the person followed with something the agent has not replied to: none is
-the outcome of that request.
+``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` what was done
+for the earlier request that took most work. Both, and ``Said earlier``, may be of a reply that the person
+followed with something the agent has not replied to: none is the outcome of the request named last.
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
@@ -28,12 +28,15 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path, subject_of, writes
+from engine.lifecycle.recaps.replies import Verdict, judged
 from engine.provenance.hold import doubt_of
 from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
@@ -54,6 +57,15 @@ _MAX_MARKED = 3
 _MAX_CHOICES = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
+_LIKELY, _SURE = 0.35, 0.75
+"""Probabilities from which a sentence tells what came of the work: the likeliest of a reply, and any."""
+_DONE = 0.6
+"""The same for one that says what was done."""
+_OF_DONE, _OF_LEAD = 0.5, 0.05
+_TELLING_WORDS = 2
+_MAX_SENTENCES = 2
+_MAX_PIECES = 3
+"""Replies, and sentences of one, that are looked at for what was done earlier."""
 _LEAD_CHARACTERS = 800
 _LEAD_LINES = 6
 """What is read of a long message."""
@@ -92,9 +104,12 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     chosen = [each for each in _chosen(dialogue) if not any(each in line for line in lines)]
     lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
     lines += [f"Changed earlier: {earlier}"] if earlier else []
+    is_own = partial(_is_own, voices=voices)
+    told, when, left = _closing(dialogue, requests, (first, last), is_own)
+    gained = "" if when else _before(dialogue, requests, (first, last), is_own)
+    lines += [f"Done earlier: {gained}"] if gained else []
     lines += [f"Changed: {changed}"] if changed else []
-    done, when, left = _closing(dialogue, requests, (first, last), lambda text: _is_own(text, voices))
-    lines += [f"{'Done' if _DID.match(done) else 'Said'}{when}: {done}"] if done else []
+    lines += [f"{'Done' if told.is_done else 'Said'}{when}: {told.text}"] if told.text else []
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
     kept = tuple(safe for line in lines if (safe := _safe(line)))
@@ -224,7 +239,7 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 
 def _closing(
     dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
-) -> tuple[str, str, str]:
+) -> tuple[_Told, str, str]:
     """How the session ended: the agent's last reply, " earlier" if it is none to what the person said last,
     and what was left open; each may be empty.
 
@@ -237,9 +252,9 @@ def _closing(
     waiting = [at for at in requests if at > end and not requests[at].endswith(_OPENS)]
     first, last = named
     if last > end:
-        done = _outcome(dialogue[first : end + 1], is_own) if first <= end else ""
+        told = _outcome(dialogue[first : end + 1], is_own) if first <= end else _Told()
     else:
-        done = _outcome(dialogue[last : end + 1], is_own)
+        told = _outcome(dialogue[last : end + 1], is_own)
     said = [turn for turn in tail if turn.role == "user" and turn.kind != COMMAND]
     is_early = not all(is_order(turn.text) for turn in said)
     left = ""
@@ -251,10 +266,32 @@ def _closing(
         elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
-        left = _left([text for text, _ in _statements(dialogue[end])], is_own)
+        left = _left(_statements(dialogue[end]), is_own)
     if last > end and not left:
-        done = ""  # nothing would tell that the request named last came after it
-    return done if done != left else "", " earlier" if is_early else "", left
+        told = _Told()  # nothing would tell that the request named last came after it
+    return told if told.text != left else _Told(), " earlier" if is_early else "", left
+
+
+def _before(
+    dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
+) -> str:
+    """What was done for a request before the last, the one that took most work; empty if no reply says it.
+
+    Args: As ``_closing``.
+    """
+    first, last = named
+    places = [at for at in sorted(requests) if first <= at <= last]
+    pieces = [dialogue[one:other] for one, other in itertools.pairwise(places)]
+    calls = [[tool for turn in piece for tool in turn.tools] for piece in pieces]
+    work = [(sum(map(writes, each)), len(each)) for each in calls]
+    most = sorted((at for at, each in enumerate(calls) if each), key=work.__getitem__, reverse=True)
+    for at in most[:_MAX_PIECES]:
+        reply = next((turn for turn in reversed(pieces[at]) if _reply(turn)), None)
+        said = _statements(reply) if reply is not None else []
+        done = [each for each in said if each.is_done and not proposals.PASSED.search(each.text)]
+        if found := next((each.text for each in _best(done)[:_MAX_PIECES] if is_own(each.text)), ""):
+            return shortened(found, _ASKED_CHARACTERS)
+    return ""
 
 
 def _concludes(tool: ToolCall) -> bool:
@@ -262,24 +299,24 @@ def _concludes(tool: ToolCall) -> bool:
     return tool.name in _RECORDS or bool(subject_of(tool))
 
 
-def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
+def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> _Told:
     """What the agent replied last, of some turns that begin with a request; empty if that says nothing.
 
     "Commit this" is no request of its own, and "Committed" says less than the reply before, which still holds
     if no file was written since.
     """
-    saved = ""
+    saved = _Told()
     for turn in reversed(dialogue):
         if turn.role == "user":
             if turn.kind != COMMAND and not is_order(turn.text):
                 break
         elif turn.kind != PLAN:
             said = _statements(turn)
-            left = _left([text for text, _ in said], is_own)
-            found = _done([each for each in said if each[0] != left], is_own)
-            if found and not (_SAVED.match(found) or _only_saves(turn)):
+            left = _left(said, is_own)
+            found = _told([each for each in said if each.text != left], is_own)
+            if found.text and not (_SAVED.match(found.text) or _only_saves(turn)):
                 return found
-            saved = saved or found
+            saved = saved if saved.text else found
             if any(map(writes, turn.tools)):
                 break
     return saved
@@ -290,9 +327,34 @@ def _only_saves(turn: Turn) -> bool:
     return bool(turn.tools) and all(_GIT.search(tool.summary) for tool in turn.tools)
 
 
-def _statements(turn: Turn) -> list[tuple[str, bool]]:
-    """The sentences of the agent's reply, each with whether it is an item of a list."""
-    return [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A sentence of the agent's reply."""
+
+    text: str
+    is_item: bool  # of a list
+
+    @property
+    def verdict(self) -> Verdict:
+        return judged(self.text, is_item=self.is_item)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it says what was done, rather than found or proposed."""
+        return self.verdict.done >= _DONE
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it can be understood on its own."""
+        is_whole = not self.text.endswith(_ASKING) and "```" not in self.text
+        return (
+            is_whole and word_count(self.text) >= _MIN_WORDS and len(telling(literal_terms(self.text))) >= 2
+        )
+
+
+def _statements(turn: Turn) -> list[_Statement]:
+    """The sentences of the agent's reply."""
+    return [_Statement(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
 
 
 def _reply(turn: Turn) -> str:
@@ -306,39 +368,50 @@ def _reply(turn: Turn) -> str:
     return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
 
-def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
-    """One or two sentences that say what was done, found or proposed, after those that announce a step."""
-    steps = [at for at, (text, _) in enumerate(said) if text.endswith(_OPENS) and _PREPARES.match(text)]
-    rest = said[steps[-1] + 1 :] if steps else said
-    said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
-    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
-    listed = [text for text, is_item in tells if is_item]  # each says what was done
-    told = [text for text, is_item in tells if not is_item]
-    start = next((at for at, text in enumerate(told) if _DID.match(text)), -1)
-    told = told[max(start, 0) :] if start >= 0 or not listed else listed
-    found = ""
-    for sentence in itertools.islice(filter(is_own, told), 2):
-        if found and len(found) + len(sentence) > _SAID_CHARACTERS:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a reply says of its work; empty if it says nothing."""
+
+    text: str = ""
+    is_done: bool = False  # rather than found or proposed
+
+
+def _told(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> _Told:
+    """One or two sentences of a reply that say what was done or found, in their order."""
+    chosen: list[_Statement] = []
+    for each in _best(said):
+        if sum(len(one.text) for one in (*chosen, each)) <= _SAID_CHARACTERS or not chosen:
+            chosen += [each] if is_own(each.text) else []
+        if len(chosen) == _MAX_SENTENCES:
             break
-        found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
-    return shortened(found.strip(), _SAID_CHARACTERS)
+    found = ""
+    for each in sorted(chosen, key=said.index):
+        found += f"{'' if not found or found[-1] in _ENDS else ';'} {each.text}"
+    return _Told(shortened(found.strip(), _SAID_CHARACTERS), bool(chosen) and chosen[0].is_done)
 
 
-def _tells(text: str, *, is_item: bool) -> bool:
-    """Whether a sentence of the agent says something on its own; one in a list only if it says what was
-    done."""
-    if text.endswith(_ASKING) or _PREPARES.match(text) or proposals.OFFER.search(text):
-        return False
-    if proposals.PASSED.search(text) or (is_item and not _DID.match(text)):
-        return False
-    fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
-    return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
+def _best(said: Sequence[_Statement]) -> list[_Statement]:
+    """The sentences that surely tell what came of the work, best first: what was done before what was found,
+    and the first of the prose, which often sums the others up. If none surely does, the likeliest.
+    """
+    clear = [each for each in said if each.is_clear]
+    sure = [each for each in clear if each.verdict.told >= _SURE]
+    if not sure:
+        likeliest = max(clear, key=lambda each: each.verdict.told, default=None)
+        return [likeliest] if likeliest and likeliest.verdict.told >= _LIKELY else []
+    lead = next((each for each in sure if not each.is_item), None)
+
+    def worth(each: _Statement) -> float:
+        return each.verdict.told + _OF_DONE * each.verdict.done + _OF_LEAD * (each is lead)
+
+    return sorted(sure, key=worth, reverse=True)
 
 
-def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
+def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
     """A question of the agent, or a next step that it names, among its last sentences."""
     is_taken_up = False  # by what the agent says it does next
-    for text in reversed(said[-12:]):
+    for each in reversed(said[-12:]):
+        text = each.text
         is_next, is_taken_up = is_taken_up, _PREPARES.match(text) is not None
         if is_taken_up:
             continue
@@ -349,7 +422,7 @@ def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
             is_next
             or not _REMAINS.search(text)
             or text.endswith(_OPENS)
-            or _DID.match(text)
+            or each.is_done
             or _SETTLED.search(text)
         ):
             continue
@@ -470,22 +543,6 @@ _CHOOSES = expression(
 """The start of a sentence that chooses."""
 _DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
 """What makes a sentence no choice yet."""
-_VERBS = (
-    "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
-    "|converted|simplified|modified|migrated"
-)
-_DID = expression(
-    rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
-    rf"|(?:{_VERBS})\b"
-    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
-    r"|prevents|lets"
-    r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
-    r"|(?:wrote|built|made|set up|put)\b"
-    r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
-    r"|interest|unus|hundr)ed\b)[a-z]{2,}ed\b",
-    re.IGNORECASE,
-)
-"""The start of a sentence about what was done."""
 _SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
 _OPENS = (":", "：")
 _OF_PROGRAM = expression(
