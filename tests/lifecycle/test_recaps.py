@@ -70,6 +70,7 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
         "- Asked: Please add a retry to the uploader, it drops files when the harbour link is down.\n"
         "- Then asked: Yes. Let's use the backoff of the old client instead of a fixed pause.\n"
         "- Changed earlier: upload/retry.py, upload/client.py; commit “Retry uploads three times”\n"
+        "- Done earlier: Added a retry with three attempts to `src/upload/client.py`.\n"
         "- Done: The uploader now waits one, two and four seconds between attempts: `retry.py` has the"
         " delays; `client.py` calls it.\n"
         "- Open: The gauge importer still needs the same change.\n"
@@ -188,7 +189,12 @@ def test_what_was_done_before_the_last_request_is_not_its_outcome() -> None:
         ("user", "Which gauges of the harbour have no battery?"),
         ("agent", "| gauge | battery |\n|---|---|\n| pier | none |"),
     )
-    assert found == (ASKED, "Then asked: Which gauges of the harbour have no battery?", EARLIER)
+    assert found == (
+        ASKED,
+        "Then asked: Which gauges of the harbour have no battery?",
+        EARLIER,
+        "Done earlier: Added a retry with three attempts to `client.py`.",
+    )
 
 
 @each_case(
@@ -352,7 +358,10 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
         "Then asked: How does the current implementation of the memory store messages? Send an example.",
     )
     paste = "项目根不明确，但需要解析文件“/src/checkbox/package.json”中的导出映射项。"
-    lines = said(("user", f"这个怎么修复呀\n\n{paste}"), ("agent", "我已经修复了错误，现在可以构建项目了。"))
+    lines = said(
+        ("user", f"这个怎么修复呀\n\n{paste}"),
+        ("agent", "我修复了 `package.json` 里的导出映射，现在可以构建项目了。"),
+    )
     assert lines[0] == "Asked: 这个怎么修复呀"
 
 
@@ -687,7 +696,7 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
         return said(RETRY[0], ("agent", reply))[1:]
 
     assert ends("The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.") == (
-        "Said: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
+        "Done: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
     )
     steps = "1. **Commit it:**\n    ```bash\n    git commit -m 'Retry uploads of the harbour'\n    ```\n"
     assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
@@ -865,15 +874,15 @@ def test_a_command_is_what_was_asked_if_it_asks_in_words_or_led_to_work() -> Non
     assert asked("/review 12", EDITED) == "Asked: /review 12"
 
 
-def test_an_item_that_says_what_was_done_comes_before_sentences_of_which_none_does() -> None:
+def test_what_was_done_is_told_before_what_was_found_and_a_summary_before_its_items() -> None:
     cause = "The delay of the second attempt was too short for the pier.\n\n"
     done = "- Added a retry with three attempts to `client.py`\n- The pier comes first"
     found = said(RETRY[0], ("agent", f"{cause}{done}"))
-    assert found == (ASKED, "Done: Added a retry with three attempts to `client.py`")
-    whole = (
-        "I've successfully added a retry with three attempts.\n\n- Added a test of the delay to `client.py`"
-    )
-    assert said(RETRY[0], ("agent", whole))[1] == "Done: I've successfully added a retry with three attempts."
+    assert found == (ASKED, f"Done: {cause.strip()} Added a retry with three attempts to `client.py`")
+    summary = "I added a retry with three attempts to the uploader of the harbour."
+    items = "".join(f"- Added a test of the {each} to `client.py`\n" for each in ("delay", "pause", "limit"))
+    told = said(RETRY[0], ("agent", f"{summary}\n\n{items}"))[1]
+    assert told.startswith(f"Done: {summary} Added a test of the ")
 
 
 def test_an_agents_own_summary_of_its_changes_hides_nothing_that_comes_after_it() -> None:

@@ -2,8 +2,8 @@
 
     python -m tests.training.judges rules|replies [--out FILE] [SENTENCES.jsonl …]
 
-A line is ``{"text": …, "label": …}`` with one of the judge's kinds; in ``replies``, a sentence that is an item
-of a list has ``"item": true``.
+A line is ``{"text": …, "label": …}`` with one of the judge's kinds; a reply's sentence that is an item of a
+list has ``"item": true``.
 """
 
 from __future__ import annotations

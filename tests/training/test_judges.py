@@ -42,7 +42,7 @@ UNSEEN = {
 }
 
 
-@each_case(("name",), [(name,) for name in JUDGES])
+@each_case("name", JUDGES)
 def test_a_fitted_judge_goes_by_what_it_was_shown(name: str, tmp_path: Path) -> None:
     path = tmp_path / "judge.json"
     path.write_text(json.dumps(fitted(ROWS[name], JUDGES[name])))
@@ -60,7 +60,7 @@ def test_the_sentences_have_known_labels_and_none_twice(name: str, least: int) -
     assert len({row["text"].casefold() for row in rows}) == len(rows) > least
 
 
-@each_case(("name",), [(name,) for name in JUDGES])
+@each_case("name", JUDGES)
 def test_a_judge_has_a_weight_of_each_kind_for_every_feature(name: str) -> None:
     what = JUDGES[name]
     tree = json.loads(what.model.path.read_bytes())

@@ -57,7 +57,7 @@ _MAX_MARKED = 3
 _MAX_CHOICES = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
-_LIKELY, _SURE = 0.35, 0.75
+_LIKELY, _SURE = 0.3, 0.75
 """Probabilities from which a sentence tells what came of the work: the likeliest of a reply, and any."""
 _DONE = 0.6
 """The same for one that says what was done."""
