@@ -365,6 +365,16 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
     assert lines[0] == "Asked: 这个怎么修复呀"
 
 
+def test_a_request_behind_a_long_beginning_is_told_with_it() -> None:
+    begin = "The importer of the tide gauges has been with us since the harbour office bought the second pier."
+    more = "It was meant for five gauges, and by now there are more than sixty along the whole breakwater."
+    asked = "Please rewrite it so that it reads all gauges in one query."
+    found = said(("user", f"{begin} {more} {asked}"), ("agent", "Rewrote the importer in `gauges.py`."))
+    assert found[0] == f"Asked: {begin} … {asked}"
+    found = said(("user", f"{begin} {asked}"), ("agent", "Rewrote the importer in `gauges.py`."))
+    assert found[0] == f"Asked: {begin} {asked}"
+
+
 def test_a_line_of_a_shell_and_a_button_of_the_program_are_not_what_was_asked() -> None:
     asked = ("user", "Let's reset the migrations, then migrate to the local database.")
     for text in (

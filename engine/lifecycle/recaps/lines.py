@@ -3,7 +3,7 @@
 ==========  ==============================================================================================
 Line        says
 ==========  ==============================================================================================
-Asked       the person's first request that can be understood later, in their words
+Asked       the person's first request that can be understood later, in their words, and how it began
 Then asked  their last one, if it is another
 Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
 Chose       the person's answers to the agent's questions, and what they chose in their own words
@@ -42,6 +42,7 @@ from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
 from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
+from engine.rules.judge import judged as judged_request
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
@@ -63,6 +64,8 @@ _DONE = 0.6
 """The same for one that says what was done."""
 _OF_DONE, _OF_LEAD = 0.5, 0.05
 _TELLING_WORDS = 2
+_MAX_ASKED = 12
+"""Sentences of a message among which its request is looked for."""
 _MAX_SENTENCES = 2
 _MAX_PIECES = 3
 """Replies, and sentences of one, that are looked at for what was done earlier."""
@@ -481,13 +484,26 @@ def _bare(text: str) -> str:
 
 
 def _opening(text: str, limit: int) -> str:
-    """The first sentences of a text that fit; cut if they do not, or are a few words."""
-    found = ""
-    for sentence in SENTENCE_END.split(text):
-        if found and len(found) + len(sentence) > limit:
-            break
-        found = f"{found} {sentence}".strip()
+    """The first sentences of a text that fit, cut if they are a few words; if the first request stands behind
+    them, the beginning and the request, each cut.
+    """
+    found, asked = "", ""
+    for at, sentence in enumerate(SENTENCE_END.split(text)):
+        if not asked and at < _MAX_ASKED and _is_request(sentence):
+            asked = sentence
+        if not found.endswith("…"):
+            is_long = found and len(found) + len(sentence) > limit
+            found = f"{found} …" if is_long else f"{found} {sentence}".strip()
+    found = found.removesuffix(" …")
+    if asked and asked not in found:
+        begin = shortened(found, limit // 2)
+        return f"{begin.removesuffix('…').rstrip()} … {shortened(asked, limit - len(begin))}"
     return shortened(found if word_count(found) >= _SENTENCE_WORDS else text, limit)
+
+
+def _is_request(sentence: str) -> bool:
+    """Whether a sentence of a person surely asks for something now."""
+    return word_count(sentence) >= _SENTENCE_WORDS and judged_request(sentence).once >= _SURE
 
 
 _SPAN = expression(r"`[^`\n]+`")
