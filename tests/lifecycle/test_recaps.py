@@ -366,7 +366,9 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
 
 
 def test_a_request_behind_a_long_beginning_is_told_with_it() -> None:
-    begin = "The importer of the tide gauges has been with us since the harbour office bought the second pier."
+    begin = (
+        "The importer of the tide gauges has been with us since the harbour office bought the second pier."
+    )
     more = "It was meant for five gauges, and by now there are more than sixty along the whole breakwater."
     asked = "Please rewrite it so that it reads all gauges in one query."
     found = said(("user", f"{begin} {more} {asked}"), ("agent", "Rewrote the importer in `gauges.py`."))
@@ -426,13 +428,17 @@ def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what
     turns = talk(
         ("10:00", "user [command]", "/clear"),
         ("10:01", "user", "Rename the harbour importer to quay importer."),
-        ("10:02", "agent", "> [tool:Edit] C:\\work\\tides\\src\\quay.py → updated\n\nRenamed the importer."),
+        (
+            "10:02",
+            "agent",
+            "> [tool:Edit] C:\\work\\tides\\src\\quay.py → updated\n\nRenamed the harbour importer.",
+        ),
         ("10:03", "user", "it did find this angle:"),
     )
     assert lines_of(parse(turns.encode(), path_of()).turns) == (
         "Asked: Rename the harbour importer to quay importer.",
         "Changed: src/quay.py",
-        "Done earlier: Renamed the importer.",
+        "Done earlier: Renamed the harbour importer.",
     )
 
 
@@ -706,7 +712,7 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
         return said(RETRY[0], ("agent", reply))[1:]
 
     assert ends("The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.") == (
-        "Done: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
+        "Said: The level `tide ? tide : 'low water'` is now shown for each gauge of the pier.",
     )
     steps = "1. **Commit it:**\n    ```bash\n    git commit -m 'Retry uploads of the harbour'\n    ```\n"
     assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)

@@ -18,7 +18,7 @@ def test_what_surely_tells_of_the_work_does_and_most_of_it_is_found() -> None:
     sure = [label for each, label in verdicts if each.told >= 0.75]
     likely = [label for each, label in verdicts if each.told >= 0.3]
     telling = sum(label != "other" for _, label in verdicts)
-    assert len(sure) - sure.count("other") >= 0.9 * len(sure) and len(sure) >= 0.45 * telling
+    assert len(sure) - sure.count("other") >= 0.85 * len(sure) and len(sure) >= 0.45 * telling
     assert len(likely) - likely.count("other") >= 0.85 * telling
 
 
@@ -35,6 +35,8 @@ def test_what_surely_tells_of_the_work_does_and_most_of_it_is_found() -> None:
         ("You're absolutely right, sorry about that!", False),
         ("Jetzt sehe ich mir den Router an.", False),
         ("现在让我检查一下路由配置。", False),
+        ("Now go back to the wallet page and deposit less than the balance.", False),
+        ("Se vuoi, nel prossimo messaggio te la trasformo in un piano.", False),
     ],
 )
 def test_reports_are_told_and_announcements_are_not(sentence: str, *, is_told: bool) -> None:

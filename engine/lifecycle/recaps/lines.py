@@ -60,7 +60,7 @@ _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
 _LIKELY, _SURE = 0.3, 0.75
 """Probabilities from which a sentence tells what came of the work: the likeliest of a reply, and any."""
-_DONE = 0.6
+_DONE = 0.65
 """The same for one that says what was done."""
 _OF_DONE, _OF_LEAD = 0.5, 0.05
 _TELLING_WORDS = 2
