@@ -367,7 +367,7 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
 
 def test_a_request_behind_a_long_beginning_is_told_with_it() -> None:
     begin = (
-        "The importer of the tide gauges has been with us since the harbour office bought the second pier."
+        "The importer of the tide gauges has been here since the harbour office bought the second pier."
     )
     more = "It was meant for five gauges, and by now there are more than sixty along the whole breakwater."
     asked = "Please rewrite it so that it reads all gauges in one query."
