@@ -484,20 +484,19 @@ def _bare(text: str) -> str:
 
 
 def _opening(text: str, limit: int) -> str:
-    """The first sentences of a text that fit, cut if they are a few words; if the first request stands behind
-    them, the beginning and the request, each cut.
+    """The first sentences of a text that fit; if its first request stands behind them, the first sentence and
+    the request. Cut if they do not fit, or are a few words.
     """
-    found, asked = "", ""
-    for at, sentence in enumerate(SENTENCE_END.split(text)):
-        if not asked and at < _MAX_ASKED and _is_request(sentence):
-            asked = sentence
-        if not found.endswith("…"):
-            is_long = found and len(found) + len(sentence) > limit
-            found = f"{found} …" if is_long else f"{found} {sentence}".strip()
-    found = found.removesuffix(" …")
+    sentences = SENTENCE_END.split(text)
+    found = ""
+    for sentence in sentences:
+        if found and len(found) + len(sentence) > limit:
+            break
+        found = f"{found} {sentence}".strip()
+    asked = next(filter(_is_request, sentences[:_MAX_ASKED]), "")
     if asked and asked not in found:
-        begin = shortened(found, limit // 2)
-        return f"{begin.removesuffix('…').rstrip()} … {shortened(asked, limit - len(begin))}"
+        begin = shortened(sentences[0], limit // 2).removesuffix("…").rstrip()
+        return f"{begin} … {shortened(asked, limit - len(begin))}"
     return shortened(found if word_count(found) >= _SENTENCE_WORDS else text, limit)
 
 
