@@ -70,7 +70,6 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
         "- Asked: Please add a retry to the uploader, it drops files when the harbour link is down.\n"
         "- Then asked: Yes. Let's use the backoff of the old client instead of a fixed pause.\n"
         "- Changed earlier: upload/retry.py, upload/client.py; commit “Retry uploads three times”\n"
-        "- Done earlier: Added a retry with three attempts to `src/upload/client.py`.\n"
         "- Done: The uploader now waits one, two and four seconds between attempts: `retry.py` has the"
         " delays; `client.py` calls it.\n"
         "- Open: The gauge importer still needs the same change.\n"
@@ -189,12 +188,7 @@ def test_what_was_done_before_the_last_request_is_not_its_outcome() -> None:
         ("user", "Which gauges of the harbour have no battery?"),
         ("agent", "| gauge | battery |\n|---|---|\n| pier | none |"),
     )
-    assert found == (
-        ASKED,
-        "Then asked: Which gauges of the harbour have no battery?",
-        EARLIER,
-        "Done earlier: Added a retry with three attempts to `client.py`.",
-    )
+    assert found == (ASKED, "Then asked: Which gauges of the harbour have no battery?", EARLIER)
 
 
 @each_case(
@@ -366,9 +360,7 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
 
 
 def test_a_request_behind_a_long_beginning_is_told_with_it() -> None:
-    begin = (
-        "The importer of the tide gauges has been here since the harbour office bought the second pier."
-    )
+    begin = "The importer of the tide gauges has been here since the harbour office bought the second pier."
     more = "It was meant for five gauges, and by now there are more than sixty along the whole breakwater."
     asked = "Please rewrite it so that it reads all gauges in one query."
     found = said(("user", f"{begin} {more} {asked}"), ("agent", "Rewrote the importer in `gauges.py`."))

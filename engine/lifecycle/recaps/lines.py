@@ -13,9 +13,9 @@ Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent
             or a request that was left at the end
 ==========  ==============================================================================================
 
-``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` what was done
-for the earlier request that took most work. Both, and ``Said earlier``, may be of a reply that the person
-followed with something the agent has not replied to: none is the outcome of the request named last.
+``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` and
+``Said earlier`` are of a reply that the person followed with something the agent has not replied to: none is
+the outcome of that request.
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
@@ -32,11 +32,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from engine.knowledge.category_files import plain
-from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path, subject_of, writes
-from engine.lifecycle.recaps.replies import Verdict, judged
+from engine.lifecycle.recaps.replies import PREPARES, REMAINS, SETTLED, Verdict, judged
 from engine.provenance.hold import doubt_of
 from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
@@ -62,13 +61,14 @@ _LIKELY, _SURE = 0.3, 0.75
 """Probabilities from which a sentence tells what came of the work: the likeliest of a reply, and any."""
 _DONE = 0.65
 """The same for one that says what was done."""
-_OF_DONE, _OF_LEAD = 0.5, 0.05
-_TELLING_WORDS = 2
+_OF_DONE = 0.5
+_TELLING = 2
+"""Words of a sentence that say what it is about."""
+_REQUEST = 0.5
+"""The probability from which a sentence asks for something."""
 _MAX_ASKED = 12
 """Sentences of a message among which its request is looked for."""
 _MAX_SENTENCES = 2
-_MAX_PIECES = 3
-"""Replies, and sentences of one, that are looked at for what was done earlier."""
 _LEAD_CHARACTERS = 800
 _LEAD_LINES = 6
 """What is read of a long message."""
@@ -109,8 +109,6 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     lines += [f"Changed earlier: {earlier}"] if earlier else []
     is_own = partial(_is_own, voices=voices)
     told, when, left = _closing(dialogue, requests, (first, last), is_own)
-    gained = "" if when else _before(dialogue, requests, (first, last), is_own)
-    lines += [f"Done earlier: {gained}"] if gained else []
     lines += [f"Changed: {changed}"] if changed else []
     lines += [f"{'Done' if told.is_done else 'Said'}{when}: {told.text}"] if told.text else []
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
@@ -275,28 +273,6 @@ def _closing(
     return told if told.text != left else _Told(), " earlier" if is_early else "", left
 
 
-def _before(
-    dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
-) -> str:
-    """What was done for a request before the last, the one that took most work; empty if no reply says it.
-
-    Args: As ``_closing``.
-    """
-    first, last = named
-    places = [at for at in sorted(requests) if first <= at <= last]
-    pieces = [dialogue[one:other] for one, other in itertools.pairwise(places)]
-    calls = [[tool for turn in piece for tool in turn.tools] for piece in pieces]
-    work = [(sum(map(writes, each)), len(each)) for each in calls]
-    most = sorted((at for at, each in enumerate(calls) if each), key=work.__getitem__, reverse=True)
-    for at in most[:_MAX_PIECES]:
-        reply = next((turn for turn in reversed(pieces[at]) if _reply(turn)), None)
-        said = _statements(reply) if reply is not None else []
-        done = [each for each in said if each.is_done and not proposals.PASSED.search(each.text)]
-        if found := next((each.text for each in _best(done)[:_MAX_PIECES] if is_own(each.text)), ""):
-            return shortened(found, _ASKED_CHARACTERS)
-    return ""
-
-
 def _concludes(tool: ToolCall) -> bool:
     """Whether a call at the end of the work tells of its result, as a commit does."""
     return tool.name in _RECORDS or bool(subject_of(tool))
@@ -348,11 +324,10 @@ class _Statement:
 
     @property
     def is_clear(self) -> bool:
-        """Whether it can be understood on its own."""
-        is_whole = not self.text.endswith(_ASKING) and "```" not in self.text
-        return (
-            is_whole and word_count(self.text) >= _MIN_WORDS and len(telling(literal_terms(self.text))) >= 2
-        )
+        """Whether it says something, and can be understood on its own."""
+        is_whole = not (self.text.endswith(_ASKING) or "```" in self.text or PREPARES.match(self.text))
+        is_long = word_count(self.text) >= _MIN_WORDS
+        return is_whole and is_long and len(telling(literal_terms(self.text))) >= _TELLING
 
 
 def _statements(turn: Turn) -> list[_Statement]:
@@ -380,34 +355,27 @@ class _Told:
 
 
 def _told(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> _Told:
-    """One or two sentences of a reply that say what was done or found, in their order."""
+    """One or two sentences of a reply that say what was done or found: the first, which often sums the others
+    up, and the surest, of those after the last that announces a step if any does.
+    """
+    steps = [at for at, each in enumerate(said) if each.text.endswith(_OPENS) and PREPARES.match(each.text)]
+    clear = [[each for each in part if each.is_clear] for part in (said[max(steps, default=-1) + 1 :], said)]
+    likely = next(filter(None, ([one for one in part if one.verdict.told >= _LIKELY] for part in clear)), [])
+    lead = next((each for each in likely if not each.is_item), None)
+    sure = [each for each in likely if each.verdict.told >= _SURE and each is not lead]
+    sure.sort(key=lambda each: each.verdict.told + _OF_DONE * each.verdict.done, reverse=True)
+    best = sure or sorted(likely, key=lambda each: -each.verdict.told)[:1]
     chosen: list[_Statement] = []
-    for each in _best(said):
-        if sum(len(one.text) for one in (*chosen, each)) <= _SAID_CHARACTERS or not chosen:
+    for each in dict.fromkeys((*([lead] if lead else ()), *best)):
+        if not chosen or sum(len(one.text) for one in (*chosen, each)) <= _SAID_CHARACTERS:
             chosen += [each] if is_own(each.text) else []
         if len(chosen) == _MAX_SENTENCES:
             break
+    is_done = any(each.is_done for each in chosen)
     found = ""
     for each in sorted(chosen, key=said.index):
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {each.text}"
-    return _Told(shortened(found.strip(), _SAID_CHARACTERS), bool(chosen) and chosen[0].is_done)
-
-
-def _best(said: Sequence[_Statement]) -> list[_Statement]:
-    """The sentences that surely tell what came of the work, best first: what was done before what was found,
-    and the first of the prose, which often sums the others up. If none surely does, the likeliest.
-    """
-    clear = [each for each in said if each.is_clear]
-    sure = [each for each in clear if each.verdict.told >= _SURE]
-    if not sure:
-        likeliest = max(clear, key=lambda each: each.verdict.told, default=None)
-        return [likeliest] if likeliest and likeliest.verdict.told >= _LIKELY else []
-    lead = next((each for each in sure if not each.is_item), None)
-
-    def worth(each: _Statement) -> float:
-        return each.verdict.told + _OF_DONE * each.verdict.done + _OF_LEAD * (each is lead)
-
-    return sorted(sure, key=worth, reverse=True)
+    return _Told(shortened(found.strip(), _SAID_CHARACTERS), is_done)
 
 
 def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
@@ -415,7 +383,7 @@ def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
     is_taken_up = False  # by what the agent says it does next
     for each in reversed(said[-12:]):
         text = each.text
-        is_next, is_taken_up = is_taken_up, _PREPARES.match(text) is not None
+        is_next, is_taken_up = is_taken_up, PREPARES.match(text) is not None
         if is_taken_up:
             continue
         if text.endswith(("?", "？")):
@@ -423,10 +391,10 @@ def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
                 continue
         elif (
             is_next
-            or not _REMAINS.search(text)
+            or not REMAINS.search(text)
             or text.endswith(_OPENS)
             or each.is_done
-            or _SETTLED.search(text)
+            or SETTLED.search(text)
         ):
             continue
         if is_own(text):
@@ -501,8 +469,9 @@ def _opening(text: str, limit: int) -> str:
 
 
 def _is_request(sentence: str) -> bool:
-    """Whether a sentence of a person surely asks for something now."""
-    return word_count(sentence) >= _SENTENCE_WORDS and judged_request(sentence).once >= _SURE
+    """Whether a sentence of a person asks something, or for something now."""
+    is_asking = sentence.endswith(("?", "？")) or judged_request(sentence).once >= _REQUEST
+    return word_count(sentence) >= _SENTENCE_WORDS and is_asking
 
 
 _SPAN = expression(r"`[^`\n]+`")
@@ -565,41 +534,12 @@ _OF_PROGRAM = expression(
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
 )
 """Commands to the agent's program itself."""
-_PREPARES = expression(
-    r"(?:you(?:['’]re| are) (?:absolutely |completely )?right|(?:i['’]m )?sorry|i apologi[sz]e"
-    r"|my (?:mistake|apologies)"
-    r"|let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
-    r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
-    r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
-    r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
-    r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
-    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到|已经完整了解))"
-    r"|(?:maintenant,? )?(?:je (?:comprends|vois|vais)|laisse[zs]?-moi|voyons|corrigeons|parfait)\b"
-    r"|(?:ahora,? )?(?:d[ée]jame|voy a|veamos|entiendo|veo|tengo)\b"
-    r"|(?:jetzt )?(?:ich (?:verstehe|sehe|werde)|lass mich|schauen wir)\b"
-    r"|спасибо|(?:теперь )?(?:я (?:понимаю|сначала|сейчас)|давайте)|obrigad|gracias|danke|merci\b"
-    r"|まず|では、|それでは|먼저|이제 ",
-    re.IGNORECASE,
-)
-"""The start of a sentence about what the agent is about to do."""
 _POLITE = expression(
     r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
     r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
     r"|what do you think)\b|(?:什么|甚么)可以帮|(?:需要|要)我(?:帮|为)|何かお手伝い|무엇을 도와",
     re.IGNORECASE,
 )
-_REMAINS = expression(
-    r"\b(?:next steps? (?:is|are|would)|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet"
-    r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
-    r"|(?:has|have) not been|is blocked|waiting for you\w*|pending (?:your|on you)|once you"
-    r"|you(?:['’]ll| will) (?:need|have) to|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
-    re.IGNORECASE,
-)
-"""What names work that is left."""
-_SETTLED = expression(
-    r"\b(?:nothing|no (?:action|changes?|further|more)|already|saved|committed|was|were)\b", re.IGNORECASE
-)
-"""What names work that is done, or how things were."""
 _TO_NOBODY = expression(
     r"(?:why|what|how|who|when|where)\b(?!.*\b(?:you\w*|i|me|we|us|our)\b)", re.IGNORECASE
 )
