@@ -274,7 +274,11 @@ class Parts(BasicParts):
         from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — only on request
 
         return KnowledgeEntries(
-            self.files, lambda: self.repository, lambda: self.config.git.auto_commit, self.clock
+            self.files,
+            lambda: self.repository,
+            lambda: self.config.git.auto_commit,
+            self.clock,
+            self.report_error,
         )
 
     @part

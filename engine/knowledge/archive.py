@@ -1,16 +1,18 @@
 """Archives knowledge entries and restores them: whole folders, byte for byte, under ``knowledge/archive/``.
 
-An entry keeps its relative path below that folder, so restoring needs no record. A move is one rename. After
-a kill, an uncommitted move shows in the files: a path in the newest commit that is missing on disk, while its
-counterpart is on disk and in no commit. The next run commits exactly those.
+An entry keeps its relative path below that folder, so restoring needs no record. A move is one rename,
+recorded in the cleanup log and committed; a journal has it until all of that is done.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
@@ -18,39 +20,27 @@ from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
 from engine.knowledge.file_changes import remove_empty
 from engine.knowledge.footprint import CleanupLog
 from engine.knowledge.inventory import take_inventory
+from engine.knowledge.journal import Journal
 from engine.knowledge.links import Link, Links
 from engine.redaction.detect import redacted
-from engine.store.change import ChangeCommit
+from engine.store.change import ChangeCommit, Commit
 from engine.store.commit_message import commit_message
 from engine.store.documents import parse
 from engine.store.entry_files import KNOWLEDGE, entry_name, folder_of
 from engine.store.files import Files
 from engine.store.paths import is_shared, shown
-from engine.store.repository import Repository
+from engine.store.typed import typed
 
 TOP = KNOWLEDGE.folders[0]
 COLD = KNOWLEDGE.cold
+JOURNALS = "scratch/archive"
+"""Folder of the journals of moves in progress."""
 
 _SHARED = frozenset(
-    {
-        "archive",
-        "files",
-        "identity",
-        "journal",
-        "memory",
-        "people",
-        "private",
-        "procedures",
-        "projects",
-        "prompts",
-        "reference",
-        "shared",
-    }
-)
+    ("archive", "files", "identity", "journal", "memory", "people", "private", "procedures", "projects",
+     "prompts", "reference", "shared")
+)  # fmt: skip
 """Folders in ``knowledge/`` that are never part of an entry."""
-
-
-Commit = Callable[[Sequence[str], str], ChangeCommit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +56,11 @@ class EntryMove:
     incoming: tuple[Link, ...] = ()  # references to it that will break
     outgoing: tuple[Link, ...] = ()  # relative references in it that are broken while it is archived
 
+    @property
+    def verb(self) -> str:
+        """What is done to the entry."""
+        return "archived" if self.target.startswith(f"{COLD}/") else "restored"
+
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
@@ -74,8 +69,8 @@ class ArchiveReport:
     moves: tuple[EntryMove, ...]
     applied: bool = False
     already: tuple[str, ...] = ()  # requested entries that are already in the target place
-    finished: tuple[str, ...] = ()  # files of an earlier move that is committed only now
-    commit: str = ""  # hash; empty if there is no commit
+    finished: tuple[str, ...] = ()  # folders of an earlier move that is committed only now
+    commit: str = ""  # hash of the last commit; empty if there is none
     why: str = ""  # why there is no commit
 
 
@@ -84,10 +79,14 @@ class EntryArchive:
     """Archives entries and restores them."""
 
     files: Files
-    repository: Callable[[], Repository]
     commit: Commit
     log: CleanupLog
-    committing: Callable[[], bool]
+    on_problem: Callable[[str], None]
+
+    @cached_property
+    def _journal(self) -> Journal[EntryMove]:
+        lost = "the entry may be archived again"
+        return Journal(self.files, JOURNALS, _move_in, lost, self.on_problem)
 
     def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
         """Archives entries; without ``apply``, reports what that would do.
@@ -106,9 +105,9 @@ class EntryArchive:
                 "archiving needs a person's consent", hint="review the dry run, then have a person apply it"
             )
         with self.files.lock():
-            finished = self._finish()
+            finished = self._finished()
             plan = self._planned(names)
-            return self._applied(plan.moves, "archived", plan.already, finished)
+            return replace(self._applied(plan.moves), already=plan.already, finished=finished)
 
     def restore(self, name: str) -> ArchiveReport:
         """Moves an archived entry back to its original place.
@@ -118,7 +117,7 @@ class EntryArchive:
             WriteFailed, ReadOnly: The folder could not be moved.
         """
         with self.files.lock():
-            finished = self._finish()
+            finished = self._finished()
             folder = self._cold(name)
             if not folder:
                 if _named(scan_entries(self.files), name):
@@ -127,30 +126,26 @@ class EntryArchive:
                 hint = f"archived entries: {known}" if known else "nothing is archived"
                 raise EntryError(f"no such archived entry: {shown(name)}", hint=hint)
             target = f"{TOP}/{folder.removeprefix(f'{COLD}/')}"
-            inventory = take_inventory(self.files.workspace, [folder])
-            markers = [path for path in inventory.files if path.endswith(f"/{KNOWLEDGE.marker}")]
-            size = sum(inventory.files.values())
+            inside = take_inventory(self.files.workspace, [folder]).files
+            markers = sum(path.endswith(f"/{KNOWLEDGE.marker}") for path in inside)
             title = folder.rpartition("/")[2]
-            move = EntryMove(title, folder, target, len(markers), len(inventory.files), size)
             self._check_free(target)
-            report = self._applied((move,), "restored", (), finished)
-            remove_empty(self.files, folder_of(folder), least=1)
-            return report
+            move = EntryMove(title, folder, target, markers, len(inside), sum(inside.values()))
+            return replace(self._applied((move,)), finished=finished)
 
     def archived(self) -> list[str]:
         """The folders of the outermost archived entries, sorted."""
-        return _outermost(take_inventory(self.files.workspace, [COLD]).files)
+        files = take_inventory(self.files.workspace, [COLD]).files
+        found = {folder_of(path) for path in files if path.endswith(f"/{KNOWLEDGE.marker}")} - {COLD}
+        return sorted(folder for folder in found if not _is_below(folder, found))
 
     def unfinished(self) -> tuple[Problem, ...]:
-        """Moves that were interrupted before they were committed."""
-        found: dict[str, int] = {}
-        for _, new in self._pairs():
-            folder = "/".join(new.split("/")[: 3 if new.startswith(f"{COLD}/") else 2])
-            found[folder] = found.get(folder, 0) + 1
+        """Moves that were interrupted."""
         hint = "run: autopoiesis knowledge archive --apply"
         return tuple(
-            Problem(shown(folder), 0, f"was moved, but {_files(count)} not committed", hint, "warning")
-            for folder, count in sorted(found.items())
+            Problem(shown(move.target), 0, "was moved, but that is not committed", hint, "warning")
+            for move in self._journal.kept()
+            if self.files.workspace.root.joinpath(move.target).exists()
         )
 
     # Planning.
@@ -208,91 +203,60 @@ class EntryArchive:
 
     # Moving.
 
-    def _applied(
-        self,
-        moves: tuple[EntryMove, ...],
-        verb: str,
-        already: tuple[str, ...],
-        finished: tuple[str, ...],
-    ) -> ArchiveReport:
-        paths: list[str] = []
-        names: list[str] = []
-        try:
-            for move in moves:
-                inside = sorted(take_inventory(self.files.workspace, [move.source]).files)
+    def _finished(self) -> tuple[str, ...]:
+        """Finishes interrupted moves; returns the folders of those committed now."""
+        return tuple(move.target for move, made in self._journal.finish(self._settle) if made.revision)
+
+    def _applied(self, moves: tuple[EntryMove, ...]) -> ArchiveReport:
+        made = ChangeCommit()
+        for move in moves:
+            name = hashlib.sha256(os.fsencode(move.source)).hexdigest()[:16]
+            self._journal.keep(name, replace(move, incoming=(), outgoing=()))
+            made = self._settle(name, move)[1]
+        return ArchiveReport(moves, True, commit=made.revision, why=made.why)
+
+    def _settle(self, name: str, move: EntryMove) -> tuple[EntryMove, ChangeCommit]:
+        """Makes a move; repeatable."""
+        root = self.files.workspace.root
+        if not os.path.lexists(root / move.target):
+            try:
                 self.files.move(move.source, move.target)
-                names.append(move.name)
-                paths += inside
-                paths += [f"{move.target}/{path.removeprefix(f'{move.source}/')}" for path in inside]
-                self._record(move.name, move.target, move.entries, move.size, verb)
-        finally:
-            # Completed moves are committed even if a later one failed.
-            message = commit_message("maintenance", f"knowledge entries {verb}: {', '.join(names)}")
-            committed = self.commit(paths, message) if paths else None
-        if committed is None:
-            return ArchiveReport((), True, already, finished)
-        return ArchiveReport(moves, True, already, finished, committed.revision, committed.why)
-
-    def _record(self, name: str, target: str, entries: int, size: int, verb: str) -> None:
-        self.log.add(
-            f"{verb} knowledge entry {name}",
-            candidates=entries,
-            size=size,
-            dry_run=False,
-            human_approved=True,
-            action=verb,
-            path=target,
-        )
-
-    def _finish(self) -> tuple[str, ...]:
-        pairs = self._pairs()
-        if not pairs:
-            if self.committing():
-                self.repository().recover()
-            return ()
-        news = [new for _, new in pairs]
-        self._record_missing(news)
-        message = commit_message("maintenance", "knowledge entries moved earlier")
-        committed = self.commit([path for pair in pairs for path in pair], message)
-        return tuple(news) if committed.revision else ()
-
-    def _record_missing(self, paths: Iterable[str]) -> None:
-        """Records moves whose newest record is missing or says otherwise."""
+            except FileNotFoundError:
+                self._journal.drop(name)
+                return move, ChangeCommit(why=f"{shown(move.source)} no longer exists")
+            except AutopoiesisError:
+                self._journal.drop(name)  # nothing was moved
+                raise
+        if move.verb == "restored":
+            remove_empty(self.files, folder_of(move.source), least=1)
         last = {str(record.get("path")): record.get("action") for record in self.log.records()}
-        inventory = take_inventory(self.files.workspace, [TOP])
-        for folder in _outermost(paths):
-            verb = "archived" if folder.startswith(f"{COLD}/") else "restored"
-            if last.get(redacted(folder)) == verb:
-                continue
-            inside = {path: size for path, size in inventory.files.items() if path.startswith(f"{folder}/")}
-            entries = sum(path.endswith(f"/{KNOWLEDGE.marker}") for path in inside)
-            self._record(folder.rpartition("/")[2], folder, entries, sum(inside.values()), verb)
-
-    def _pairs(self) -> list[tuple[str, str]]:
-        """Old and new paths of files that were moved since the newest commit."""
-        if not self.committing():
-            return []
-        try:
-            repository = self.repository()
-            if not repository.has_commits:
-                return []
-            known = set(repository.files("HEAD", TOP))
-        except (AutopoiesisError, OSError):
-            return []
-        here = take_inventory(self.files.workspace, [TOP]).files
-        moved = ((old, _counterpart(old)) for old in sorted(known - here.keys()))
-        return [(old, new) for old, new in moved if new in here and new not in known]
+        if last.get(redacted(move.target)) != move.verb:
+            self.log.add(
+                f"{move.verb} knowledge entry {move.name}",
+                candidates=move.entries,
+                size=move.size,
+                dry_run=False,
+                human_approved=True,
+                action=move.verb,
+                path=move.target,
+            )
+        inside = [
+            path.removeprefix(move.target)
+            for path in sorted(take_inventory(self.files.workspace, [move.target]).files)
+        ]
+        message = commit_message("maintenance", f"knowledge entry {move.verb}: {move.name}")
+        made = self.commit([place + path for place in (move.source, move.target) for path in inside], message)
+        if not made.failed or not (root / ".git").exists():
+            self._journal.drop(name)
+        return move, made
 
 
-def _files(count: int) -> str:
-    return "1 of its files is" if count == 1 else f"{count} of its files are"
-
-
-def _counterpart(path: str) -> str:
-    """The path of a file in ``knowledge/`` after archiving or restoring it."""
-    if path.startswith(f"{COLD}/"):
-        return f"{TOP}/{path.removeprefix(f'{COLD}/')}"
-    return f"{COLD}/{path.removeprefix(f'{TOP}/')}"
+def _move_in(tree: Any) -> EntryMove:
+    """The move in a journal; raises as ``typed``, or ``ValueError`` if it is not one of an entry."""
+    move = typed(EntryMove, tree)
+    if not all(place.startswith(f"{TOP}/") and ".." not in place for place in (move.source, move.target)):
+        raise ValueError("not a move within knowledge/")
+    return move
 
 
 def _named(scan: EntryScan, name: str) -> bool:
@@ -346,12 +310,6 @@ def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str])
         incoming,
         outgoing,
     )
-
-
-def _outermost(paths: Iterable[str]) -> list[str]:
-    """The folders of the outermost entries among some files, sorted."""
-    found = {folder_of(path) for path in paths if path.endswith(f"/{KNOWLEDGE.marker}")} - {COLD}
-    return sorted(folder for folder in found if not _is_below(folder, found))
 
 
 def _is_below(folder: str, others: Iterable[str]) -> bool:

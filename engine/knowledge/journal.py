@@ -54,21 +54,34 @@ class Journal(Generic[T]):
         Raises:
             WriteFailed: Work cannot be finished now; its journal is kept.
         """
-        folder = self.files.workspace.root / self.folder
-        if self.files.read_only or not folder.is_dir() or not self.files.workspace.holds(self.folder):
-            return []
         done: list[R] = []
+        if self.files.read_only or not self._names():
+            return done
         with self.files.lock():
-            for path in sorted(folder.glob("*.json")):
-                data = self.files.read(self._path(path.stem))
-                try:
-                    work = self.read(json.loads(data))
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    self.on_problem(f"{self._path(path.stem)}: cannot be read; {self.lost}")
-                    self.drop(path.stem)
+            for name in self._names():
+                work = self._read(name)
+                if work is None:
+                    self.on_problem(f"{self._path(name)}: cannot be read; {self.lost}")
+                    self.drop(name)
                 else:
-                    done.append(settle(path.stem, work))
+                    done.append(settle(name, work))
         return done
+
+    def kept(self) -> list[T]:
+        """The interrupted work that can be read."""
+        return [work for work in map(self._read, self._names()) if work is not None]
+
+    def _names(self) -> list[str]:
+        if not self.files.workspace.holds(self.folder):
+            return []
+        return sorted(path.stem for path in (self.files.workspace.root / self.folder).glob("*.json"))
+
+    def _read(self, name: str) -> T | None:
+        data = self.files.read(self._path(name))
+        try:
+            return self.read(json.loads(data))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
 
     def _path(self, name: str) -> str:
         return f"{self.folder}/{name}.json"

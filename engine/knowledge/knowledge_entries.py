@@ -30,6 +30,7 @@ class KnowledgeEntries:
     repository: Callable[[], Repository]
     committing: Callable[[], bool]
     clock: Callable[[], datetime]
+    on_problem: Callable[[str], None] = lambda _problem: None
 
     def scan(self) -> EntryScan:
         """The current entries."""
@@ -87,8 +88,7 @@ class KnowledgeEntries:
 
         return EntryArchive(
             self.files,
-            self.repository,
             lambda paths, message: commit_change(self.repository, paths, message, wanted=self.committing()),
             CleanupLog(self.files, self.clock),
-            self.committing,
+            self.on_problem,
         )

@@ -259,7 +259,7 @@ def _print_move(move: EntryMove, *, applied: bool) -> None:
 
 def _print_outcome(report: ArchiveReport) -> None:
     if report.finished:
-        emit(f"committed {plural(len(report.finished), 'file')} of an interrupted run")
+        emit(f"finished an interrupted run: {', '.join(report.finished)}")
     if report.applied and report.moves:
         emit(f"{commit_text(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
     elif report.applied and not report.finished and not report.already:
