@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from bisect import bisect_right
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,10 +24,10 @@ from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, PathRefused, Problem
 from engine.knowledge.entries import Entry, EntryScan, innermost, plain
 from engine.knowledge.inventory import Inventory, hidden, take_inventory
-from engine.knowledge.references import Reference, is_path, references, without_examples
+from engine.knowledge.references import Reference, references, without_examples
 from engine.store import sparse
-from engine.store.documents import parse, sections
-from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
+from engine.store.documents import parse
+from engine.store.entry_files import KNOWLEDGE, folder_of
 from engine.store.files import Files
 from engine.store.paths import Workspace, is_shared, shown
 from engine.topics.fields import near
@@ -58,7 +57,7 @@ class Link:
 class _Source:
     path: str
     references: tuple[Reference, ...]
-    private: tuple[tuple[int, str], ...]
+    mails: tuple[tuple[int, str], ...]  # the mail ids in a skill, with their lines
 
 
 class Links:
@@ -69,7 +68,6 @@ class Links:
         self._workspace = files.workspace
         self._scan = scan
         self._places = Places(files.workspace, scan)
-        self._headings: dict[str, frozenset[str]] = {}
         self._suggested = 0
         self._names = NameIndex(scan.entries)
         self._problems: list[Problem] = []
@@ -80,19 +78,17 @@ class Links:
         found: list[Link] = []
         for source in self._sources:
             seen: dict[tuple[int, str], int] = {}
-            leaks = {line for line, _ in source.private}
-            for line, what in source.private:
+            for line, mail in source.mails:
+                what = f"a skill contains a mail id: {mail}"
                 self._report(source.path, line, what, "include it in the skill itself, or remove it")
             for reference in source.references:
-                target = self._target(source.path, reference, is_leak=reference.line in leaks)
+                target = self._target(source.path, reference)
                 if (at := seen.get((reference.line, target))) is not None:
                     found[at] = replace(found[at], also=(*found[at].also, reference.target))
                 elif target and target != source.path:
                     seen[reference.line, target] = len(found)
                     found.append(Link(source.path, reference.line, target, reference))
-                    self._check_skill_link(
-                        source.path, reference, target, is_reported=reference.line in leaks
-                    )
+                    self._check_skill_link(source.path, reference, target)
         return tuple(found)
 
     @cached_property
@@ -168,22 +164,26 @@ class Links:
         text, line = document.body, document.body_line
         if path.startswith(_WITH_HEADER):
             text, line = data.decode("utf-8", "replace").replace("\r\n", "\n"), 1
-        private = (
-            private_points(text, line, self._places.inventory.files) if path.startswith(".library/") else []
-        )
-        return _Source(path, references(text, first_line=line), tuple(private))
+        found = list(references(text, first_line=line))
+        mails: list[tuple[int, str]] = []
+        if path.startswith(".library/"):
+            # A skill must not refer to private knowledge, not even in an example that exists.
+            bare = re.sub("`{3}|~{3}", "   ", text)
+            known = {(each.start, each.target) for each in found}
+            more = (each for each in references(bare, first_line=line) if each.kind == "path")
+            found += [replace(each, sure=False) for each in more if (each.start, each.target) not in known]
+            lines = enumerate(without_examples(text).split("\n"), line)
+            mails = [(at, match[0]) for at, each in lines for match in _MAIL_ID.finditer(each)]
+        return _Source(path, tuple(found), tuple(mails))
 
     # Resolving.
 
-    def _target(self, source: str, reference: Reference, *, is_leak: bool) -> str:
+    def _target(self, source: str, reference: Reference) -> str:
         """The target of a reference; empty if there is none, which is reported if it is a problem."""
         sure = self._is_sure(source, reference)
         try:
-            if reference.kind == "machine":
-                self._check_machine_path(source, reference)
-                return ""
             if reference.kind == "name":
-                return self._resolve_name(source, reference, sure=sure and not is_leak)
+                return self._resolve_name(source, reference, sure=sure)
             if reference.kind == "wikilink":
                 return self._resolve_wikilink(source, reference)
             found = self._places.find(source, reference.target)
@@ -194,11 +194,11 @@ class Links:
                 self._report(source, reference.line, what, hint, "error" if sure else "warning")
             return ""
         may_be_archived = reference.sure or reference.target.startswith(f"{KNOWLEDGE.folders[0]}/")
-        if not found and may_be_archived and not is_leak and self._report_if_archived(source, reference):
+        if not found and may_be_archived and self._report_if_archived(source, reference):
             return ""
-        if not found and sure and not is_leak:
-            hint = self._hint(self._similar_path(reference.target), "correct or remove it")
-            self._report(source, reference.line, f"{shown(reference.target)} does not exist", hint)
+        if not found and sure:
+            what = f"{shown(reference.target)} does not exist"
+            self._report(source, reference.line, what, "correct or remove it")
         return found
 
     def _is_sure(self, source: str, reference: Reference) -> bool:
@@ -219,11 +219,9 @@ class Links:
         for path in (target, f"{target}.md") if "/" in target or target.endswith(".md") else ():
             found = self._places.find(source, path)
             if found:
-                self._check_heading(source, reference, found)
                 return found
         several = self._names.find(target, source)
         if len(several) == 1:
-            self._check_heading(source, reference, several[0])
             return several[0]
         severity: Literal["error", "warning"] = "error" if self._places.owner(source) else "warning"
         if several:
@@ -250,22 +248,6 @@ class Links:
         several = self._names.find(reference.target) if reference.sure else ()
         return several[0] if len(several) == 1 and not found else ""
 
-    def _check_heading(self, source: str, reference: Reference, target: str) -> None:
-        """Warns if a wikilink refers to a heading that does not exist."""
-        # Parent headings may precede the heading; ``#^id`` is an Obsidian block.
-        wanted = reference.section.rpartition("#")[2]
-        if not wanted or wanted.startswith("^") or not target.endswith(".md"):
-            return
-        if target not in self._headings:
-            try:
-                document = parse(self._files.read(target, limit=FILE_LIMIT), target)
-            except (AutopoiesisError, FileNotFoundError):
-                return
-            self._headings[target] = frozenset(_heading(each.title) for each in sections(document.body))
-        if _heading(wanted) not in self._headings[target]:
-            what = f"{shown(target)} has no section {shown(reference.section)!r}"
-            self._report(source, reference.line, what, "use one of its headings", "warning")
-
     # Problems.
 
     def _report(
@@ -290,49 +272,27 @@ class Links:
                 return True
         return False
 
-    def _check_machine_path(self, source: str, reference: Reference) -> None:
-        owner = self._places.owner(source)
-        root = str(self._workspace.root)
-        path = reference.target.removeprefix("file://")
-        if path == root or path.startswith(f"{root}/"):
-            what = f"{shown(reference.target)} is an absolute path into this workspace"
-            inside = path.removeprefix(root).strip("/")
-            self._report(source, reference.line, what, f"use {shown(inside) or 'a relative path'}", "warning")
-        elif owner is not None and reference.sure:
-            what = f"{shown(reference.target)} is an absolute path on one machine"
-            hint = "say which machine, or use a relative path"
-            self._report(source, reference.line, what, hint, "warning")
-
-    def _check_skill_link(self, source: str, reference: Reference, target: str, *, is_reported: bool) -> None:
-        """Reports a link from a skill to private knowledge that only shows when resolved."""
-        if not source.startswith(".library/") or is_reported or is_layout(target):
-            return
-        if target.startswith(("knowledge/", "raw/", "conversations/", "logs/")) and reference.kind != "name":
+    def _check_skill_link(self, source: str, reference: Reference, target: str) -> None:
+        """Reports a reference from a skill to private knowledge."""
+        is_private = target.startswith(("knowledge/", "raw/", "conversations/", "logs/"))
+        is_named = reference.kind == "name" or _LAYOUT.fullmatch(target) is not None
+        if source.startswith(".library/") and is_private and not is_named:
             what = f"a skill refers to private knowledge: {shown(reference.target)}"
             self._report(source, reference.line, what, "include it in the skill itself, or remove it")
 
     def _unindexed(self, links: tuple[Link, ...]) -> Iterator[Problem]:
-        """Nested entries missing from their index: a warning, or an error if they are unreachable."""
-        named: set[tuple[str, str]] = set()
-        onward: dict[str, set[str]] = defaultdict(set)
+        """Nested entries missing from their index: a warning, or an error if nothing leads to them."""
+        named: dict[str, set[str]] = defaultdict(set)
         for link in links:
-            target = self._places.owner(link.target)
-            owner = self._places.owner(link.source)
-            if target is not None:
-                named.add((link.source, target.location))
-                onward[owner.location if owner else ""].add(target.location)
-        reached = {"", *(entry.location for entry in self._scan.entries if not entry.parent)}
-        queue = deque(reached)
-        while queue:
-            for each in onward[queue.popleft()] - reached:
-                reached.add(each)
-                queue.append(each)
+            target, owner = self._places.owner(link.target), self._places.owner(link.source)
+            if target is not None and target != owner:
+                named[target.location].add(link.source)
         for entry in self._scan.entries:
-            if not entry.parent or (entry.parent, entry.location) in named:
+            if not entry.parent or entry.parent in named[entry.location]:
                 continue
             path = entry.location.removeprefix(f"{folder_of(entry.parent)}/")
             hint = f"add a line with {shown(path)}"
-            if entry.location in reached:
+            if named[entry.location]:
                 what = f"its index does not list the nested entry {shown(entry.name)}"
                 yield Problem(shown(entry.parent), 0, what, hint, "warning")
             else:
@@ -343,42 +303,9 @@ class Links:
     def _hint(similar: str, otherwise: str = "") -> str:
         return f"did you mean {shown(similar)}?" if similar else otherwise
 
-    def _similar_path(self, target: str) -> str:
-        """The path that was probably meant: the same file name elsewhere, or a similar one."""
-        name = target.rstrip("/").rpartition("/")[2]
-        same = [path for path in self._by_last.get(name, ()) if name not in _COMMON]
-        if len(same) == 1:
-            return same[0]
-        # Many files have the marker's name; the folder distinguishes them.
-        tail = "/".join(target.rstrip("/").split("/")[-2:])
-        same = [path for path in self._by_last.get(name, ()) if path.endswith(f"/{tail}")]
-        if len(same) == 1:
-            return same[0]
-        similar = self._similar_name(
-            target.rstrip("/").split("/")[-2] if name in _COMMON and "/" in target else name
-        )
-        found = self._names.find(similar) if similar else ()
-        return found[0] if len(found) == 1 else ""
-
-    @cached_property
-    def _by_last(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = defaultdict(list)
-        for path in sorted(self._places.inventory.files):
-            if path.startswith(_READ):
-                found[path.rpartition("/")[2]].append(path)
-        return found
-
     def _similar_name(self, name: str) -> str:
         self._suggested += 1
         return near(name.removesuffix(".md"), self._names.all) if self._suggested <= _MAX_SUGGESTIONS else ""
-
-
-_COMMON = frozenset(shelf.marker for shelf in SHELVES)
-
-
-def _heading(title: str) -> str:
-    """A heading normalised for comparison: letters and digits of any script."""
-    return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")
 
 
 def all_problems(scan: EntryScan, links: Links) -> tuple[Problem, ...]:
@@ -387,9 +314,6 @@ def all_problems(scan: EntryScan, links: Links) -> tuple[Problem, ...]:
     return tuple(sorted(found, key=lambda each: (each.path, each.line, each.what)))
 
 
-_PRIVATE = re.compile(
-    r"(?<![\w/.@<>-])(?:\./|(?:\.\./)+)?((?:knowledge|raw|conversations|logs)/[\w@%+./-]+)(?![\w<{*$])"
-)
 _MAIL_ID = re.compile(
     r"\bmid:[^\s<>@]{1,200}@[^\s<>]{1,200}"
     r"|\b(?:message-id|in-reply-to)\s?:\s?<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?"
@@ -402,39 +326,7 @@ _LAYOUT = re.compile(
     r"|(?:archive|identity|memory|journal|projects|people|procedures|reference|files|prompts)/?)"
     r"|raw/conversations/?|logs/cleanup\.jsonl"
 )
-
-
-def private_points(text: str, first_line: int, known: Collection[str]) -> list[tuple[int, str]]:
-    """Line and reason of every reference to private data in a skill.
-
-    ``first_line`` is the line on which ``text`` starts. Fenced code counts as an example unless it names one
-    of ``known``, the workspace's files.
-    """
-    breaks = [match.start() for match in re.finditer("\n", text)]
-    prose = without_examples(text)
-    found: dict[tuple[int, str], None] = {}
-    for match in _PRIVATE.finditer(text):
-        path = match[1].rstrip(".")
-        is_example = prose[match.start() : match.end()] != match[0]
-        if is_layout(path) or (is_example and path not in known) or not is_path(path):
-            continue
-        if path in known or _is_file_path(path):
-            line = first_line + bisect_right(breaks, match.start())
-            found[line, f"a skill refers to private knowledge: {path}"] = None
-    for match in _MAIL_ID.finditer(prose):
-        line = first_line + bisect_right(breaks, match.start())
-        found[line, f"a skill contains a mail id: {match[0]}"] = None
-    return sorted(found)
-
-
-def is_layout(path: str) -> bool:
-    """True if every workspace has this path, so that it reveals nothing about this one."""
-    return _LAYOUT.fullmatch(path) is not None
-
-
-def _is_file_path(path: str) -> bool:
-    """True if a path is meant as a file, such as ``logs/x.jsonl`` but not ``logs/x``."""
-    return path.endswith((".jsonl", ".log") if path.startswith("logs/") else (".jsonl", ".md"))
+"""What every workspace has, so that it reveals nothing about this one."""
 
 
 _ORDER = ("entry", "skill", "person", "project", "topic", "file", "shared")

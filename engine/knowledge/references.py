@@ -16,9 +16,9 @@ from urllib.parse import unquote
 
 from engine.store.markdown import code_lines
 
-ReferenceKind = Literal["link", "wikilink", "path", "name", "machine"]
+ReferenceKind = Literal["link", "wikilink", "path", "name"]
 """``link``: ``[label](target)``. ``wikilink``: ``[[name]]``. ``path``: a path in running text. ``name``: a
-word that may be an entry's name. ``machine``: an absolute path of one machine."""
+word that may be an entry's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,6 @@ _DEFINITION = re.compile(
 _PROVENANCE = re.compile(r"\[from:[^\]\n]{0,300}\]")
 """Provenance of a line in a category file, which may contain the name of an entry."""
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s<>]+")
-_MACHINE = re.compile(
-    r"(?<![\w/.:>}@~+-])(?:file://[^\s<>`\"')]+"
-    r"|/(?:home|Users|root|mnt|media|private|Volumes)/[\w.@+-]+(?:/[\w.@+-]+)*"
-    r"|[A-Za-z]:\\[\w.@+-]+(?:\\[\w.@+-]+)*)"
-)
 _TOKEN = re.compile(r"[\w@%+~./-]{2,400}")
 _NAME = re.compile(r"\w[\w.+-]{0,79}")
 _SEE_ALSO = re.compile(r"\bsee also:[ \t]*([^\n]+)", re.IGNORECASE)
@@ -98,8 +93,6 @@ class _Text:
     def references(self) -> Iterator[Reference]:
         prose = without_examples(self.text)
         prose = _blank(prose, [match.span() for match in _PROVENANCE.finditer(prose)])
-        for match in _MACHINE.finditer(prose):
-            yield self._reference("machine", match[0].rstrip("."), match.start(), sure=True)
         code = list(_code_spans(prose))
         for start, end in code:
             yield from self._code(prose, start, end)
@@ -170,10 +163,8 @@ class _Text:
             before == "*" and stripped.startswith(("/", "."))
         )
         if stripped.startswith("/"):
-            # Most are URL paths or files on some host.
-            if stripped.count("/") > 1 and not is_glued and not is_glob and not _MACHINE.match(stripped):
-                yield self._reference("machine", stripped, start)
-        elif "/" in stripped or stripped.endswith(".md"):
+            return  # of a machine or a host
+        if "/" in stripped or stripped.endswith(".md"):
             if not is_glued and not is_glob and not stripped.startswith("~") and is_path(stripped):
                 yield self._reference("path", stripped, start, sure=_is_plain_path(stripped, in_code))
         elif _NAME.fullmatch(stripped) and (in_code or "-" in stripped or "_" in stripped) and not is_glued:

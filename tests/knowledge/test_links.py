@@ -45,7 +45,7 @@ def test_any_text_is_parsed_and_every_span_matches_its_target(text: str) -> None
     for found in references(text, first_line=7):
         written = text[found.start : found.end]
         assert written and found.line == 7 + text.count("\n", 0, found.start)
-        if found.kind in ("path", "name", "machine"):
+        if found.kind in ("path", "name"):
             assert written == found.target
         elif found.kind == "wikilink":
             assert written.startswith("[[") and written.endswith("]]") and found.target in written
@@ -178,24 +178,13 @@ def test_broken_references_have_line_and_suggestion(space: EntrySpace) -> None:
     )
     space.write("knowledge/journal/2026-06-12.md", "[[gage-fleet]] and ../gone/x.md and knowledge/gone.md\n")
     assert space.problem_lines() == [
-        "error: knowledge/a/KNOWLEDGE.md:5: ../guage-fleet/KNOWLEDGE.md does not exist;"
-        " did you mean knowledge/gauge-fleet/KNOWLEDGE.md?",
-        "error: knowledge/a/KNOWLEDGE.md:6: ../references/datums.md does not exist;"
-        " did you mean knowledge/reference/datums.md?",
+        "error: knowledge/a/KNOWLEDGE.md:5: ../guage-fleet/KNOWLEDGE.md does not exist; correct or remove it",
+        "error: knowledge/a/KNOWLEDGE.md:6: ../references/datums.md does not exist; correct or remove it",
         "error: knowledge/a/KNOWLEDGE.md:7: [[gage-fleet]] is a broken link; did you mean [[gauge-fleet]]?",
         "error: knowledge/a/KNOWLEDGE.md:8: no such entry: no-such-thing; correct or remove it",
         "warning: knowledge/journal/2026-06-12.md:1: [[gage-fleet]] is a broken link;"
         " did you mean [[gauge-fleet]]?",
     ]
-
-
-def test_a_missing_section_is_a_warning(space: EntrySpace) -> None:
-    space.entry("knowledge/a", "# Tide tables\n")
-    space.entry("knowledge/b", "[[a#Tide  Tables]] [[a#moon]]\n")
-    [message] = space.problem_lines()
-    assert message.startswith(
-        "warning: knowledge/b/KNOWLEDGE.md:5: knowledge/a/KNOWLEDGE.md has no section 'moon'"
-    )
 
 
 def test_an_ambiguous_name_lists_its_matches(space: EntrySpace) -> None:
@@ -234,19 +223,6 @@ def test_a_reference_through_a_symlink_out_of_the_workspace_is_refused(
     assert len(lines) == 2
     assert "../link/x.md is refused: a symlink leads out of the workspace" in lines[0]
     assert "../loop/x.md is refused: is part of a loop of symlinks" in lines[1]
-
-
-def test_absolute_paths_are_a_warning_in_entries_only(space: EntrySpace) -> None:
-    space.entry(
-        "knowledge/a", f"In /home/wren/tidemark/x.py and `{space.root}/knowledge/b.md`, not /etc/fstab.\n"
-    )
-    space.write("knowledge/journal/2026-06-12.md", "In /home/wren/tidemark.\n")
-    assert set(space.problem_lines()) == {
-        "warning: knowledge/a/KNOWLEDGE.md:5: /home/wren/tidemark/x.py is an absolute path on one machine;"
-        " say which machine, or use a relative path",
-        f"warning: knowledge/a/KNOWLEDGE.md:5: {space.root}/knowledge/b.md is an absolute path"
-        " into this workspace; use knowledge/b.md",
-    }
 
 
 def test_a_skill_that_refers_to_private_data_is_an_error(space: EntrySpace) -> None:
@@ -289,15 +265,11 @@ def test_a_nested_entry_missing_from_its_index_is_reported(space: EntrySpace) ->
     space.entry("knowledge/incidents/a", "See ../c/KNOWLEDGE.md\n")
     for name in ("b", "c", "d"):
         space.entry(f"knowledge/incidents/{name}", "See ../d/KNOWLEDGE.md\n" if name == "d" else "")
-    assert space.problem_lines() == [
+    assert set(space.problem_lines()) == {
         "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
         f" add a line with d/KNOWLEDGE.md to {index}",
         f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
-    ] or space.problem_lines() == [
-        f"warning: {index}: its index does not list the nested entry c; add a line with c/KNOWLEDGE.md",
-        "error: knowledge/incidents/d/KNOWLEDGE.md: is in no index and no catalog;"
-        f" add a line with d/KNOWLEDGE.md to {index}",
-    ]
+    }
 
 
 def test_a_reference_to_an_archived_entry_is_reported(space: EntrySpace) -> None:
@@ -347,7 +319,7 @@ def test_wikilinks_may_include_part_of_the_path(space: EntrySpace) -> None:
     space.write(
         "knowledge/reference/page.md",
         "[[maren]] [[PEOPLE/maren|her]] [[maren#Wishes#Tea]] [[maren#^a1]] [[team/maren]] [[only]]\n"
-        "[[sub/Twin]] [[reference/sub/twin.md]]\n[[twin]]\n[[sub/none]]\n[[maren#Milk]]\n",
+        "[[sub/Twin]] [[reference/sub/twin.md]]\n[[twin]]\n[[sub/none]]\n",
     )
     links = space.links()
     found = [(each.line, each.target) for each in links.of("knowledge/reference/page.md")]
@@ -359,7 +331,6 @@ def test_wikilinks_may_include_part_of_the_path(space: EntrySpace) -> None:
         "[[twin]] matches 2 files: knowledge/procedures/twin.md, knowledge/reference/sub/twin.md; "
         "use the path of one of them",
         "[[sub/none]] is a broken link; correct it, or create the file",
-        "knowledge/people/Maren.md has no section 'Milk'; use one of its headings",
     ]
     # Within shared knowledge, its own files come first; its problems are for its owners to fix.
     assert [each.target for each in links.of("knowledge/shared/team/maren.md")] == [
