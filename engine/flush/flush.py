@@ -5,8 +5,8 @@ any lock; check the reply; under the workspace's lock, check that the turns have
 steps of a ``Settler``, in which the commit precedes the record.
 
 The reply is untrusted twice over: a model wrote it, about turns that may contain text from outside. It is
-accepted as a whole or not at all: one item that is not a plain line or has an unknown target makes it
-invalid.
+read like that of a harvest, but accepted as a whole or not at all: one item that is not a plain line or has
+an unknown target makes it invalid.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from engine.context.delimiters import one_line
 from engine.context.flush_record import FlushRecord, HeldNote, Status, WrittenNote
 from engine.context.history import render, sizes
 from engine.context.quoting import bare, fenced
-from engine.context.replies import BadReply, fenced_blocks, tree_of, why_no_line, without_thoughts
+from engine.context.replies import BadReply, fenced_blocks, quoted, why_no_line, without_thoughts
 from engine.errors import AutopoiesisError
 from engine.flush.log import FlushPlan, Part, digest, plan
 from engine.knowledge.apply import is_there
+from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed
 from engine.knowledge.harvest.prompt import framed, without_secrets
 from engine.knowledge.harvest.prompt import prompt_of as question_of
+from engine.knowledge.harvest.reply import fields_of, read_rows
 from engine.knowledge.harvest.settle import finder
-from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, item_id
+from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, Voice, item_id
+from engine.knowledge.pages import path_of, place_of, projects
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
 from engine.knowledge.review import Locate, PendingItem, nowhere, pending_items
-from engine.knowledge.session_notes import path_of, place_of, projects
 from engine.knowledge.settler import Settler, Work
 from engine.provenance.hold import SECRET
 from engine.provenance.spoken import voices_of
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from engine.conversations.conversations import Conversation, Conversations
     from engine.flush.log import FlushLog
     from engine.knowledge.review import QueueResult, ReviewQueue
-    from engine.providers.asking import Answer, Question
     from engine.providers.chat import ChatProvider, ChatReply, Spending
     from engine.settings.model import FlushSettings
     from engine.store.change import Commit
@@ -127,7 +127,7 @@ class Flusher:
     zone: Callable[[], str] = lambda: ""
     _has_checked_old_records: bool = field(default=False, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _under_way: set[Question] = field(default_factory=set, init=False)
+    _under_way: set[Asker] = field(default_factory=set, init=False)
 
     @cached_property
     def _settler(self) -> FlushSettler:
@@ -187,36 +187,50 @@ class Flusher:
         completer = self.completer(settings)
         if completer is None:
             skip_reason = "no provider is set (flush.provider)"
-        spending = None if completer is None else self.spending(completer)
-        for asked, part in enumerate(parts):
-            if self._is_flushed(conversation.path, part):
-                # By an interrupted flush or another program since the plan was made.
-                continue
-            record = self._blank(conversation, part)
-            if not skip_reason and limit is not None and asked >= limit:
-                name = conversation.session_id or conversation.path
-                skip_reason = f"too many parts at once ({len(parts)}); run: autopoiesis session flush {name}"
-            if not skip_reason and spending is not None:
-                try:
-                    spending.allow()
-                except AutopoiesisError as error:
-                    skip_reason = str(error)
-            if skip_reason or completer is None:
-                yield self._append(replace(record, status="unflushed", error=skip_reason))
-                continue
-            turns, secrets = without_secrets(part.turns)
-            prompt, in_part = prompt_of(turns, projects(self.files.workspace))
-            record = replace(
-                record, in_part=in_part, redacted=secrets, provider=completer.name, model=completer.model
-            )
-            answer = self._ask(completer, prompt, settings)
-            if answer.completed is None:
-                yield self._append(replace(record, error=answer.error))
-                skip_reason = "not asked: the provider has just failed"
-                continue
-            if spending is not None:
-                spending.spent(answer.completed, (), conversation.session_id)
-            yield self._write_notes(conversation, part, record, answer.completed)
+            asker = None
+        else:
+            spending = self.spending(completer)
+            asker = Asker(completer, settings, SYSTEM, "flush.max_tokens", spending)
+            with self._guard:
+                self._under_way.add(asker)
+        try:
+            for asked, part in enumerate(parts):
+                if self._is_flushed(conversation.path, part):
+                    # By an interrupted flush or another program since the plan was made.
+                    continue
+                if not skip_reason and limit is not None and asked >= limit:
+                    name = conversation.session_id or conversation.path
+                    skip_reason = (
+                        f"too many parts at once ({len(parts)}); run: autopoiesis session flush {name}"
+                    )
+                record, skip_reason = self._flush(conversation, part, asker, skip_reason)
+                yield record
+        finally:
+            with self._guard:
+                self._under_way.discard(cast("Asker", asker))
+
+    def _flush(
+        self, conversation: Conversation, part: Part, asker: Asker | None, skip_reason: str
+    ) -> tuple[FlushRecord, str]:
+        """Flushes a part; with a ``skip_reason``, only records it. Also returns that of the next part."""
+        record = self._blank(conversation, part)
+        if skip_reason or asker is None:
+            return self._append(replace(record, status="unflushed", error=skip_reason)), skip_reason
+        turns, secrets = without_secrets(part.turns)
+        prompt, in_part = prompt_of(turns, projects(self.files.workspace))
+        name, model = asker.completer.name, asker.completer.model
+        asking = replace(record, in_part=in_part, redacted=secrets, provider=name, model=model)
+        try:
+            answer = asker.answer(prompt, conversation.session_id)
+        except AutopoiesisError as spent:
+            return self._append(replace(record, status="unflushed", error=str(spent))), str(spent)
+        except ExtractionFailed as stopped:
+            error = str(stopped)
+        else:
+            error = answer.error
+            if answer.completed is not None:
+                return self._write_notes(conversation, part, asking, answer.completed), ""
+        return self._append(replace(asking, error=error)), "not asked: the provider has just failed"
 
     def recover(self) -> list[FlushRecord]:
         """Finishes flushes that were interrupted while writing.
@@ -236,8 +250,8 @@ class Flusher:
         """Cancels open questions; they are recorded as failed."""
         with self._guard:
             under_way = list(self._under_way)
-        for question in under_way:
-            question.give_up()
+        for asker in under_way:
+            asker.stop()
 
     def _blank(self, conversation: Conversation, part: Part) -> FlushRecord:
         digests = part.digests
@@ -257,20 +271,6 @@ class Flusher:
         self.log.append(record)
         return record
 
-    def _ask(self, completer: ChatProvider, prompt: str, settings: FlushSettings) -> Answer:
-        from engine.providers.asking import Question  # noqa: PLC0415 — imports asyncio, and most flushes ask no model
-
-        question = Question(
-            completer, SYSTEM, prompt, max_tokens=settings.max_tokens, deadline_s=settings.deadline_s
-        )
-        with self._guard:
-            self._under_way.add(question)
-        try:
-            return question.answer()
-        finally:
-            with self._guard:
-                self._under_way.discard(question)
-
     def _write_notes(
         self,
         conversation: Conversation,
@@ -286,23 +286,22 @@ class Flusher:
             output_tokens=completed.usage.output_tokens,
             cost_usd=completed.cost_usd,
         )
-        try:
-            notes = read_reply(completed.text, cut=completed.cut)
-        except BadReply as error:
-            return self._append(replace(record, error=str(error)))
         # Text read before these turns may be the source of what is said in them.
         voices = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
         last = conversation.times[part.last - 1 - conversation.first]
         day = local_day(last, self.zone()).isoformat()
-        origin, known = _origin_of(record, day), projects(self.files.workspace)
-        items = [_item_of(note, day, known) for note in notes]
+        try:
+            items = read_reply(completed.text, day, projects(self.files.workspace), cut=completed.cut)
+        except BadReply as error:
+            return self._append(replace(record, error=str(error)))
+        origin = _origin_of(record, day)
         decided = plan_of(items, origin, self.files, held=lambda item: why_held(item, voices))
         with self.files.lock():
             stale = self._if_stale(part, record)
             if stale is not None:
                 return self._append(stale)
             record = replace(record, status="nothing")
-            if not notes:
+            if not items:
                 return self._append(record)
             pending = _PendingFlush(record=record, day=day, edits=decided.edits)
             locate = finder(self.files, record.path)
@@ -323,14 +322,6 @@ class Flusher:
     def _is_flushed(self, path: str, part: Part) -> bool:
         known = self.log.recorded(path, part.turns)
         return all(number in known and known[number].state == "flushed" for number, _ in part.turns)
-
-
-def _item_of(note: Note, day: str, known: Sequence[str]) -> Item:
-    """A note as an item, with the reason to hold it if that does not depend on its content."""
-    text, secrets = redact(note.text)
-    project = note.to.partition(":")[2]
-    why = f"{NO_PROJECT}{project}" if project and project not in known else ""
-    return Item("notes", text, path_of(note.to, day), note.source, SECRET if secrets else why)
 
 
 def _numbered(conversation: Conversation) -> list[tuple[int, Turn]]:
@@ -371,8 +362,6 @@ def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, 
     return found
 
 
-__all__ = ["SYSTEM", "BadReply", "Note", "prompt_of", "read_reply"]
-
 NOTHING = "FLUSH_OK"
 """The reply when nothing is worth keeping."""
 
@@ -386,8 +375,6 @@ TURN_CHARACTERS = 16_000
 """Characters of a turn that are shown; of a longer turn, its start and end."""
 MAX_PROJECTS = 60
 """Maximum projects listed in the prompt."""
-
-Source = Literal["person", "agent", "tool"]
 
 SYSTEM = (
     "You keep the long-term memory of an agent. Part of a conversation is about to leave the agent's view "
@@ -417,15 +404,6 @@ where "from" is "person" if a person said it, "agent" if the agent worked it out
 stands in what a tool or a web page returned. If nothing is worth keeping, reply only {nothing}."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One note from a reply."""
-
-    to: str  # ``journal``, ``memory`` or ``project:<name>``
-    text: str
-    source: Source | Literal[""] = ""  # according to the model; empty if it does not say
-
-
 def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """The prompt, and the numbers of the turns that are too long to be shown in full."""
     shown: list[str] = []
@@ -445,49 +423,42 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
     return question_of(shown, task), tuple(in_part)
 
 
-def read_reply(text: str, *, cut: bool = False) -> tuple[Note, ...]:
+def read_reply(text: str, day: str, known: Sequence[str], *, cut: bool = False) -> tuple[Item, ...]:
     """The distinct notes in a reply; empty if the model found nothing worth keeping.
 
-    ``cut`` says that the reply ended at the token limit. Raises ``BadReply`` if the reply is neither a list
-    of notes nor ``FLUSH_OK``.
+    ``day`` is that of the journal, ``known`` are the projects with a page. ``cut`` says that the reply ended
+    at the token limit. Raises ``BadReply`` if the reply is neither a list of notes nor ``FLUSH_OK``.
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise flush.max_tokens")
-    plain = _unfenced(without_thoughts(text, REPLY_CHARACTERS))
-    if not plain:
-        raise BadReply("the reply is empty")
+    plain = without_thoughts(text, REPLY_CHARACTERS)
+    blocks = fenced_blocks(plain)
+    plain = blocks[0].strip() if len(blocks) == 1 else plain
     if plain.strip("`\"'. \n") == NOTHING:
         return ()
-    tree = tree_of(plain)
-    if not isinstance(tree, list):
-        raise BadReply("the reply is not a list of notes")
-    if len(tree) > MAX_ITEMS:
-        raise BadReply(f"the reply has {len(tree)} notes, more than {MAX_ITEMS}")
-    return tuple(dict.fromkeys(_note(item, number) for number, item in enumerate(tree, 1)))
+    if not plain.startswith("["):
+        raise BadReply(f"the reply is not a list of notes: “{quoted(plain)}”")
+    found = read_rows(f'{{"notes": {plain}}}', ("notes",), lambda _name, row: _note(row, day, known))
+    if found.refused:
+        raise BadReply(found.refused[0])
+    if len(found.items) > MAX_ITEMS:
+        raise BadReply(f"the reply has {len(found.items)} notes, more than {MAX_ITEMS}")
+    return found.items
 
 
-def _note(item: Any, number: int) -> Note:
-    if not isinstance(item, dict):
-        raise BadReply(f"note {number} is not an object")
-    if not {"to", "text"} <= item.keys() <= {"to", "text", "from"}:
-        raise BadReply(f"note {number} must have the fields to and text, and optionally from")
-    if not all(isinstance(value, str) for value in item.values()):
-        raise BadReply(f"note {number} has a field that is not text")
-    source = item.get("from", "")
-    if source not in ("", "person", "agent", "tool"):
-        raise BadReply(f"note {number} has an unknown source: “{one_line(source, 40)}”")
-    if not _TO.fullmatch(item["to"]):
-        raise BadReply(f"note {number} has an unknown target: “{one_line(item['to'], 40)}”")
-    text = item["text"].strip()
+def _note(row: Any, day: str, known: Sequence[str]) -> Item:
+    """The note in a row, with the reason to hold it if that does not depend on its content."""
+    to, text, source = (each.strip() for each in fields_of(row, "to", "text", "from"))
+    if source not in get_args(Voice):
+        raise ValueError("has an unknown source")
+    if not _TO.fullmatch(to):
+        raise ValueError("has an unknown target")
     if problem := why_no_line(text, NOTE_CHARACTERS):
-        raise BadReply(f"note {number} {problem}")
-    return Note(item["to"], text, source)
-
-
-def _unfenced(text: str) -> str:
-    """The content of a reply's single code block, or the reply itself."""
-    found = fenced_blocks(text)
-    return found[0] if len(found) == 1 else text
+        raise ValueError(problem)
+    text, secrets = redact(text)
+    project = to.partition(":")[2]
+    why = f"{NO_PROJECT}{project}" if project and project not in known else ""
+    return Item("notes", text, path_of(to, day), cast("Voice", source), SECRET if secrets else why)
 
 
 def _excerpt(text: str) -> str:

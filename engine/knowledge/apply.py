@@ -25,7 +25,6 @@ from engine.knowledge.bindings import Sightings, new_notes
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, refuse_broken
 from engine.knowledge.item import HeldItem, Item
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.session_notes import HEADING, level_of, refuse_full, text_of, with_line_count
 from engine.store.header import locate
 from engine.store.section_lines import with_line
 
@@ -77,11 +76,11 @@ def apply(files: Files, edit: Edit) -> Applied:
         body = 0 if edit.category in ("notes", "pages") else locate(data).body
         if edit.title and not data[body:].strip():
             data += _new_file(files, edit)
-        new = with_line(data, edit.line, edit.section, level_of(edit.path))
+        new = with_line(data, edit.line, edit.section, pages.level_of(edit.path))
         if edit.category == "pages":
             new = pages.with_header(new, edit)
-        refuse_full(edit.path, new)
-        return with_line_count(edit.path, new)
+        pages.refuse_full(edit.path, new)
+        return pages.with_line_count(edit.path, new)
 
     now = files.update(edit.path, change)
     return Applied(status, edit.path, _line_of(now or b"", edit))
@@ -175,8 +174,8 @@ def _item(edit: Edit) -> Item:
     """The item in an edit's line."""
     if edit.category == "pages":
         return pages.item_of(edit)
-    if edit.section == HEADING:
-        return Item("notes", text_of(edit.line), edit.path)
+    if edit.section == pages.HEADING:
+        return Item("notes", pages.note_text(edit.line), edit.path)
     return Item(edit.category, edit.line.removeprefix("- ").rpartition(" [from:")[0] or edit.line)
 
 

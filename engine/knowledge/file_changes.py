@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
 from engine.knowledge.category_files import Entry, entries, refuse_broken
-from engine.knowledge.session_notes import refuse_full, with_line_count
+from engine.knowledge.pages import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.header import locate
 from engine.store.paths import shown, split_relative

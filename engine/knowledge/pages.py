@@ -1,5 +1,8 @@
 """Pages: knowledge files with a header, sections, and one item per line (spec 2.2).
 
+A flush adds session notes to the journal, MEMORY.md and the pages of projects, below their own heading (spec
+6.4); an extraction adds items to all pages.
+
 ========================================  ======================  ==============================
 File                                      ``type`` in the header  lines start with the day
 ========================================  ======================  ==============================
@@ -22,16 +25,26 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from engine.context.fixed import COMMANDS, JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import DocumentError
 from engine.knowledge.category_files import line_for, plain
 from engine.knowledge.item import Edit, Item, Origin, item_id
-from engine.knowledge.session_notes import OLD_JOURNALS
 from engine.store.documents import edit_header
 from engine.store.header import locate
 
+if TYPE_CHECKING:
+    from engine.store.paths import Workspace
+
+HEADING = "Notes from sessions"
+MEMORY_LINES = 200
+MEMORY_BYTES = 25 * 1024
+"""Limits of MEMORY.md (design 3.11): agents read no further."""
+
+OLD_JOURNALS = "archive/journal"
+"""Folder of old journals; late notes about their days go there."""
 PEOPLE = "knowledge/people"
 PROCEDURES = "knowledge/procedures"
 REFERENCE = "knowledge/reference"
@@ -39,11 +52,12 @@ PROJECTS = "knowledge/projects"
 
 _TYPES = {PEOPLE: "person", PROCEDURES: "procedure", REFERENCE: "reference"}
 _NAMED = re.compile(rf"({PEOPLE}|{PROCEDURES}|{REFERENCE})/[^/._-][^/]*\.md")
-_CONTEXT = re.compile(rf"{PROJECTS}/([^/._-][^/]*)/context\.md")
-_COMMANDS = re.compile(rf"{PROJECTS}/[^/._-][^/]*/commands\.md")
+_CONTEXT = re.compile(rf"{PROJECTS}/([^/._][^/]*)/context\.md")
+_COMMANDS = re.compile(rf"{PROJECTS}/[^/._][^/]*/commands\.md")
 _DAY = re.compile(rf"(?:{JOURNAL}|{OLD_JOURNALS})/(\d{{4}}-\d\d-\d\d)\.md")
 _DATED = re.compile(r"\A\d{4}-\d\d-\d\d: ")
 _PLAIN = re.compile(r"[\w ./@'’()+-]{1,120}")
+_COUNT = re.compile(rb"^(line_count:[ \t]*)\d+", re.MULTILINE)
 
 
 def is_page(path: str) -> bool:
@@ -59,6 +73,80 @@ def context_of(project: str) -> str:
 def commands_page(project: str) -> str:
     """The page of the commands that work in a project, by its slug."""
     return f"{PROJECTS}/{project}/{COMMANDS}"
+
+
+def path_of(to: str, day: str) -> str:
+    """The file of a target for notes: ``journal`` (of ``day``, ``YYYY-MM-DD``), ``memory`` or
+    ``project:<name>``."""
+    if to == "memory":
+        return MEMORY
+    return f"{JOURNAL}/{day}.md" if to == "journal" else context_of(to.partition(":")[2])
+
+
+def place_of(path: str) -> str:
+    """The target of a file, as for ``path_of``; empty if notes do not go there."""
+    if path == MEMORY:
+        return "memory"
+    if _DAY.fullmatch(path):
+        return "journal"
+    project = _CONTEXT.fullmatch(path)
+    return f"project:{project[1]}" if project is not None else ""
+
+
+def projects(workspace: Workspace) -> list[str]:
+    """The projects that can have notes: those with a ``context.md``, by name."""
+    if not workspace.holds(PROJECTS):
+        return []
+    try:
+        names = [each.name for each in workspace.projects.iterdir() if (each / "context.md").is_file()]
+    except OSError:
+        return []
+    return sorted(name for name in names if name.isprintable() and not name.startswith((".", "_")))
+
+
+def note_edit(item: Item, origin: Origin) -> Edit:
+    """The edit for a session note, with its day and origin; a project's page must exist."""
+    turns = ""
+    if origin.turns is not None:
+        first, last = origin.turns
+        turns = f", turn {first}" if first == last else f", turns {first}–{last}"
+    line = plain(f"{origin.day}: {item.text} (session {origin.name}{turns})")
+    title = "" if _CONTEXT.fullmatch(item.path) else _head(item, origin.day)
+    return Edit(item_id(item, origin.name), "notes", "append", item.path, HEADING, f"- {line}", title)
+
+
+def note_text(line: str) -> str:
+    """The text of a note's line, without day and session."""
+    return line.partition(": ")[2].rpartition(" (session ")[0] or line
+
+
+def level_of(path: str) -> int:
+    """The level of the headings in a page; in a journal, one below the day's."""
+    return 3 if _DAY.fullmatch(path) else 2
+
+
+def refuse_full(path: str, data: bytes) -> None:
+    """Raises ``DocumentError`` if MEMORY.md would exceed its limits."""
+    lines = _lines(data)
+    if path == MEMORY and (lines > MEMORY_LINES or len(data) > MEMORY_BYTES):
+        raise DocumentError(
+            f"would have {lines} lines and {len(data) / 1024:.1f} KB, more than {MEMORY_LINES} lines"
+            f" or {MEMORY_BYTES // 1024} KB",
+            where=MEMORY,
+            hint="move older entries elsewhere",
+        )
+
+
+def with_line_count(path: str, data: bytes) -> bytes:
+    """A file's content, with the line count in MEMORY.md's header (spec 2.3) updated."""
+    if path != MEMORY:
+        return data
+    body = locate(data).body
+    return _COUNT.sub(rb"\g<1>%d" % _lines(data), data[:body], count=1) + data[body:]
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))
 
 
 def edit_for(item: Item, origin: Origin) -> Edit:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge import pages, session_notes
+from engine.knowledge import pages
 from engine.knowledge.category_files import (
     CATEGORY_FILES,
     DONE,
@@ -111,7 +111,7 @@ class _Planner:
     def edit(self, item: Item) -> Edit:
         """The edit for an item; later items are compared with it, too."""
         if self._is_session_note(item):
-            return session_notes.edit_for(item, self._origin)
+            return pages.note_edit(item, self._origin)
         edit = self._new_edit(item)
         text, origin = self._text(item, edit), self._origin
         # It has no line number yet.
@@ -150,8 +150,8 @@ class _Planner:
 
     def _is_session_note(self, item: Item) -> bool:
         """True if an item is a session note; for an unknown project it becomes a fact."""
-        place, _, project = session_notes.place_of(item.path).partition(":")
-        exists = not project or project in session_notes.projects(self._files.workspace)
+        place, _, project = pages.place_of(item.path).partition(":")
+        exists = not project or project in pages.projects(self._files.workspace)
         return item.category == "notes" and bool(place) and exists
 
     def _text(self, item: Item, edit: Edit | None) -> str:

@@ -17,8 +17,8 @@ from engine.knowledge.category_files import Entry
 from engine.knowledge.file_changes import FileChange, change_of
 from engine.knowledge.file_changes import tree_of as tree_of_change
 from engine.knowledge.item import Category, HeldItem, Item, Origin, Voice, normalised
+from engine.knowledge.pages import path_of
 from engine.knowledge.proposed import FORMER, WHY, Group, group_of, is_shown
-from engine.knowledge.session_notes import path_of
 from engine.knowledge.similarity import SimilarEntries
 from engine.store.monthly import MonthlyLog
 

@@ -23,7 +23,7 @@ from engine.knowledge import ledger
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.digest import STATE
 from engine.knowledge.note_records import FOLDER as NOTES
-from engine.knowledge.session_notes import place_of
+from engine.knowledge.pages import place_of
 from engine.rules import rulebook
 from engine.settings.file import CONFIG_FILE, MAX_BYTES, load
 from engine.store.documents import edit_header, edit_yaml, parse

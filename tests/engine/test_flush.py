@@ -43,11 +43,12 @@ def test_notes_are_written_to_their_files_with_date_and_source(tmp_path: Path) -
         f"- 2026-06-12: The rollup moves to 01:00 UTC, because backups end then. {source}\n"
     )
     assert memory[MEMORY].decode() == (
-        "---\ntype: memory\n---\n\n# Core Memory\n\n## Notes from sessions\n\n"
+        "---\ntype: memory\nupdated: 2026-06-12\n---\n\n# Core Memory\n\n## Notes from sessions\n\n"
         f"- 2026-06-12: A rollup that starts before the backup ends reads half a day. {source}\n"
     )
     assert memory[JOURNAL].decode() == (
-        "---\ntype: journal\ndate: 2026-06-12\n---\n\n## 2026-06-12\n\n### Notes from sessions\n\n"
+        "---\ntype: journal\ndate: 2026-06-12\nsessions: []\n---\n\n## 2026-06-12\n\n"
+        "### Notes from sessions\n\n"
         f"- 2026-06-12: Two rollups were compared and found equal. {source}\n"
     )
     for note in record.items:
@@ -330,7 +331,7 @@ def test_closing_cancels_the_pending_request(tmp_path: Path) -> None:
     desk.flusher.close()
     thread.join(60)
     assert found == ["failed"]
-    assert only_record(desk).error == "cancelled: the workspace was closed"
+    assert only_record(desk).error == "stopped before it finished"
 
 
 def test_after_a_failure_the_remaining_parts_are_recorded_without_a_request(

@@ -177,7 +177,7 @@ def test_closing_cancels_the_pending_request_and_records_it(
     assert asked.wait(60)
     follow.engine.close()
     records = follow.engine.flush_log.records(path)
-    assert records[0].status == "failed" and "closed" in records[0].error
+    assert records[0].status == "failed" and "stopped" in records[0].error
     assert {record.status for record in records[1:]} <= {"unflushed"}
     assert not [thread for thread in threading.enumerate() if thread.name == "autopoiesis-flush"]
 

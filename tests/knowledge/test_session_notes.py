@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from engine.errors import DocumentError, PathRefused
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.item import Edit, Item, Origin
-from engine.knowledge.session_notes import (
+from engine.knowledge.pages import (
     HEADING,
     MEMORY_BYTES,
     MEMORY_LINES,
-    edit_for,
+    note_edit,
+    note_text,
     path_of,
     place_of,
     projects,
-    text_of,
 )
 from engine.store.files import Files
 from engine.store.paths import Workspace
@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> Files:
 
 
 def note(to: str = "memory", text: str = "It is so.", first: int = 3, last: int = 8) -> Edit:
-    return edit_for(Item("notes", text, path_of(to, DAY)), Origin("ses_1", DAY, (first, last)))
+    return note_edit(Item("notes", text, path_of(to, DAY)), Origin("ses_1", DAY, (first, last)))
 
 
 def add(files: Files, edit: Edit) -> int:
@@ -56,7 +56,7 @@ def test_a_note_has_its_date_and_source() -> None:
     assert note("journal").path == "knowledge/journal/2026-06-12.md"
     assert note("project:tidemark").path == "knowledge/projects/tidemark/context.md"
     assert note().id != note("journal").id and len(note().id) == 12
-    assert edit_for(Item("notes", "It is so.", note().path), Origin("ses_1", DAY)).line.endswith(
+    assert note_edit(Item("notes", "It is so.", note().path), Origin("ses_1", DAY)).line.endswith(
         "(session ses_1)"
     )
 
@@ -64,7 +64,7 @@ def test_a_note_has_its_date_and_source() -> None:
 @each_case("to", ["journal", "memory", "project:tidemark"])
 def test_a_note_is_recovered_from_its_path_and_line(to: str) -> None:
     assert place_of(path_of(to, DAY)) == to
-    assert text_of(note(to, "So: it is (session or not).").line) == "So: it is (session or not)."
+    assert note_text(note(to, "So: it is (session or not).").line) == "So: it is (session or not)."
 
 
 @each_case(

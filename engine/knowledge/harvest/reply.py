@@ -223,12 +223,18 @@ def _pair(category: Category, row: Any) -> tuple[str, str]:
             return row, ""
         first, _, second = row.partition(": ")
         return first, second
+    first, second = fields_of(row, *names)
+    return first, second
+
+
+def fields_of(row: Any, *names: str) -> list[str]:
+    """The fields of a row; empty if missing or null. Raises ``ValueError`` if one is not text."""
     if not isinstance(row, dict):
         raise ValueError("is not an object")
     values = [row.get(name) for name in names]
     if not all(value is None or isinstance(value, str) for value in values):
         raise ValueError("has a field that is not text")
-    return values[0] or "", values[1] or ""
+    return [value or "" for value in values]
 
 
 def single(text: str) -> str:

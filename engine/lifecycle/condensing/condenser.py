@@ -30,8 +30,8 @@ from engine.knowledge.harvest.prompt import shown as turn_shown
 from engine.knowledge.harvest.prompt import without_secrets
 from engine.knowledge.inventory import take_inventory
 from engine.knowledge.item import Item
+from engine.knowledge.pages import MEMORY_BYTES, projects, with_line_count
 from engine.knowledge.proposed import WHY, why_held
-from engine.knowledge.session_notes import MEMORY_BYTES, projects, with_line_count
 from engine.knowledge.similarity import overlap
 from engine.lifecycle.condensing.days import MAX_BULLETS, Bullet, bullets_of, journal_change, path_of
 from engine.lifecycle.condensing.weeks import (

@@ -12,7 +12,7 @@ from engine.context.fixed import JOURNAL
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, plain
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.item import Category
-from engine.knowledge.session_notes import OLD_JOURNALS
+from engine.knowledge.pages import OLD_JOURNALS
 from engine.knowledge.similarity import SimilarEntries
 from engine.store.documents import parse
 from engine.store.header import locate

@@ -14,7 +14,7 @@ from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step
-from engine.knowledge.session_notes import MEMORY_BYTES
+from engine.knowledge.pages import MEMORY_BYTES
 from engine.knowledge.similarity import SimilarEntries
 from engine.lifecycle.condensing.days import path_of
 from engine.lifecycle.proposals import Proposal

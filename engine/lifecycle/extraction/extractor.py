@@ -42,11 +42,10 @@ from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.prompt import task
 from engine.knowledge.harvest.proposals import proposed, sequence_of
 from engine.knowledge.harvest.reading import SourceText, read_source
-from engine.knowledge.harvest.reply import held_if_long, item_of, single, steps_of
+from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
 from engine.knowledge.item import Category, Item, Voice
-from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of
+from engine.knowledge.pages import OLD_JOURNALS, PEOPLE, PROCEDURES, REFERENCE, context_of, projects
 from engine.knowledge.proposed import WHY
-from engine.knowledge.session_notes import OLD_JOURNALS, projects
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
@@ -400,7 +399,7 @@ def read_person(row: Any, session: Session) -> Item:
 
 def read_procedure(row: Any, _session: Session) -> Item:
     """``{"name": …, "steps": …}``."""
-    name, steps = _fields(row, "name", "steps", lines=True)
+    name, steps = fields_of(row, "name", "steps")
     plain = _NUMBER.sub("", steps_of(steps))
     return procedure(_read_item(plain), single(name))
 
@@ -421,18 +420,9 @@ def _read_item(first: str, second: str = "") -> Item:
     return held_if_long("facts", first, second)
 
 
-def _fields(row: Any, *names: str, lines: bool = False) -> list[str]:
-    """The fields of a row, each on one line unless ``lines``; empty if missing or null.
-
-    Raises:
-        ValueError: It is not an object, or a field is not a string.
-    """
-    if not isinstance(row, dict):
-        raise ValueError("is not an object")
-    values = [row.get(name) for name in names]
-    if not all(value is None or isinstance(value, str) for value in values):
-        raise ValueError("has a field that is not a string")
-    return [(value or "") if lines else single(value or "") for value in values]
+def _fields(row: Any, *names: str) -> list[str]:
+    """The fields of a row, each on one line; raises as ``fields_of``."""
+    return list(map(single, fields_of(row, *names)))
 
 
 SHIPPED: dict[str, Extractor] = {

@@ -11,7 +11,7 @@ from datetime import datetime
 from engine.context.sources import MEMORY
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.file_changes import FileChange, Step
-from engine.knowledge.session_notes import MEMORY_BYTES
+from engine.knowledge.pages import MEMORY_BYTES
 from engine.knowledge.similarity import SimilarEntries
 from engine.knowledge.superseding import superseded
 from engine.store.header import locate
