@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.history.history import History
     from engine.knowledge.knowledge_entries import KnowledgeEntries
     from engine.lifecycle.condensing.condenser import Condenser
-    from engine.lifecycle.extraction.extraction import Extraction
+    from engine.lifecycle.extraction.run import Extraction
     from engine.lifecycle.recaps.recaps import Recaps
     from engine.lifecycle.reconstruction.reconstruction import Reconstruction
     from engine.lifecycle.retention.retention import Retention
@@ -152,7 +152,7 @@ class Parts(BasicParts):
     @part
     def extraction(self) -> Extraction:
         """Extracts knowledge from sessions."""
-        from engine.lifecycle.extraction.extraction import Extraction  # noqa: PLC0415 — only for extraction
+        from engine.lifecycle.extraction.run import Extraction  # noqa: PLC0415 — only for extraction
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
         return Extraction(

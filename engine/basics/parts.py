@@ -325,7 +325,7 @@ class BasicParts:
         """The note files that apply to some paths; loads nothing if there are no notes."""
         if not paths or not self.workspace.root.joinpath("knowledge/files").is_dir():
             return ()
-        from engine.knowledge.scope import in_scope  # noqa: PLC0415 — only if there are notes
+        from engine.knowledge.bindings import in_scope  # noqa: PLC0415 — only if there are notes
 
         return in_scope(paths, self.knowledge.notes.all(), self.workspace)
 

@@ -9,13 +9,13 @@ from pathlib import PurePosixPath
 from engine.commits.kinds import LOGS, FileChange
 from engine.context.fixed import DIGEST, IDENTITY, JOURNAL, PROJECTS, SYSTEM
 from engine.context.sources import MEMORY
+from engine.knowledge.bindings import FOLDER as NOTES
 from engine.knowledge.bindings import bound_path
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, TASKS, Entry, entries
 from engine.knowledge.harvest.classify import TRANSCRIPTS, WORKING, paths_in
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.item import Category, counted
 from engine.knowledge.ledger import PATH as LEDGER
-from engine.knowledge.note_records import FOLDER as NOTES
 from engine.store.commit_message import SUBJECT, CommitType
 from engine.store.files import Files
 from engine.store.paths import shown

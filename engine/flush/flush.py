@@ -28,9 +28,8 @@ from engine.context.replies import BadReply, fenced_blocks, quoted, why_no_line,
 from engine.errors import AutopoiesisError
 from engine.flush.log import FlushPlan, Part, digest, plan
 from engine.knowledge.apply import is_there
-from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed
-from engine.knowledge.harvest.prompt import framed, without_secrets
-from engine.knowledge.harvest.prompt import prompt_of as question_of
+from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, framed, without_secrets
+from engine.knowledge.harvest.inquiry import prompt_of as question_of
 from engine.knowledge.harvest.reply import fields_of, read_rows
 from engine.knowledge.harvest.settle import finder
 from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, Voice, item_id

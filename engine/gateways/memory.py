@@ -30,10 +30,10 @@ from engine.gateways.answers import MAX_CHARACTERS, inert
 from engine.knowledge.category_files import plain
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Origin
+from engine.knowledge.knowledge_entries import is_readable
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import BY_AGENT, WHY, why_held
 from engine.knowledge.review import pending_items
-from engine.knowledge.tool import is_readable
 from engine.playbooks.draft import drafted
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import masked, redact

@@ -1,4 +1,5 @@
-"""Archives knowledge entries and restores them: whole folders, byte for byte, under ``knowledge/archive/``.
+"""Audits knowledge entries, archives and restores them: whole folders, byte for byte, under
+``knowledge/archive/``.
 
 An entry keeps its relative path below that folder, so restoring needs no record. A move is one rename,
 recorded in the cleanup log and committed; a journal has it until all of that is done.
@@ -8,27 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, Problem
-from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries
+from engine.knowledge.entries import Entry, EntryScan, plain, scan_entries, take_inventory
 from engine.knowledge.file_changes import remove_empty
-from engine.knowledge.footprint import CleanupLog
-from engine.knowledge.inventory import take_inventory
 from engine.knowledge.journal import Journal
 from engine.knowledge.links import Link, Links
-from engine.redaction.detect import redacted
+from engine.redaction.detect import redacted, without_secrets
 from engine.store.change import ChangeCommit, Commit
 from engine.store.commit_message import commit_message
 from engine.store.documents import parse
 from engine.store.entry_files import KNOWLEDGE, entry_name, folder_of
 from engine.store.files import Files
 from engine.store.paths import is_shared, shown
+from engine.store.repository import Repository
 from engine.store.typed import typed
 
 TOP = KNOWLEDGE.folders[0]
@@ -314,3 +316,147 @@ def _move_of(scan: EntryScan, links: Links, entry: Entry, moving: Sequence[str])
 
 def _is_below(folder: str, others: Iterable[str]) -> bool:
     return any(folder.startswith(f"{other}/") for other in others)
+
+
+MOST_LISTED = 30
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class FootprintRow:
+    """One catalog entry with everything in its folder."""
+
+    name: str
+    folder: str
+    entries: int  # itself and the entries nested in it
+    files: int  # in its folder, including nested entries
+    size: int  # bytes
+    changed: datetime | None
+    """Last change of a file, according to the history or else the file system; ``None`` if unknown."""
+    in_history: bool  # whether ``changed`` is from a commit
+    references: int  # from outside its folder
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """The audit."""
+
+    entries: int
+    nested: int  # nested in ``entries``
+    files: int
+    size: int  # bytes
+    top: tuple[FootprintRow, ...]  # largest first
+    recorded: bool  # whether the audit is in the cleanup log
+    why: str = ""  # why it is not recorded
+
+
+def audit(
+    scan: EntryScan,
+    links: Links,
+    repository: Callable[[], Repository],
+    log: CleanupLog,
+    *,
+    top: int = MOST_LISTED,
+) -> Footprint:
+    """Audits the knowledge entries and records the audit if the workspace is writable.
+
+    Without a history, dates come from the file system. ``top`` is the number of entries listed.
+    """
+    outermost = scan.outermost("knowledge")
+    totals = {entry.location: scan.totals(entry) for entry in outermost}
+    ranked = sorted(outermost, key=lambda entry: (-totals[entry.location][2], entry.folder))
+    history: Repository | None = None
+    with contextlib.suppress(AutopoiesisError, OSError):
+        found = repository()
+        history = found if found.has_commits else None
+    rows = tuple(
+        FootprintRow(
+            entry.name,
+            entry.folder,
+            *totals[entry.location],
+            *_changed(scan, history, entry.folder),
+            len(links.to(entry.folder)),
+        )
+        for entry in ranked[:top]
+    )
+    entries, files, size = (sum(each[part] for each in totals.values()) for part in range(3))
+    why = ""
+    try:
+        log.add(
+            "knowledge footprint audit",
+            candidates=len(outermost),
+            size=size,
+            dry_run=True,
+            human_approved=False,
+        )
+    except AutopoiesisError as error:
+        why = error.what
+    return Footprint(len(outermost), entries - len(outermost), files, size, rows, not why, why)
+
+
+def _changed(scan: EntryScan, history: Repository | None, folder: str) -> tuple[datetime | None, bool]:
+    """When a folder last changed; commit dates are preferred, since a clone resets file times."""
+    if history is not None:
+        try:
+            commits = history.log(1, path=folder)
+        except AutopoiesisError:
+            commits = []
+        if commits:
+            return commits[0].at, True
+    below = f"{folder}/"
+    times = [at for path, at in scan.inventory.changed.items() if path.startswith(below)]
+    return (datetime.fromtimestamp(max(times) / _NS, UTC) if times else None), False
+
+
+CLEANUP = "logs/cleanup.jsonl"
+_TOOL = "knowledge"
+
+Record = dict[str, Any]
+
+
+@dataclass(eq=False)
+class CleanupLog:
+    """Writes and reads the append-only cleanup log."""
+
+    files: Files
+    clock: Callable[[], datetime]
+
+    def add(
+        self,
+        summary: str,
+        *,
+        candidates: int,
+        size: int,
+        dry_run: bool,
+        human_approved: bool,
+        **more: str,
+    ) -> None:
+        """Adds a line with secrets redacted; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written.
+
+        ``size`` is in bytes; ``human_approved`` says that a person agreed to the change.
+        """
+        record = {
+            "ts": self.clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "tool": _TOOL,
+            "dry_run": dry_run,
+            "candidates": candidates,
+            "bytes": size,
+            "human_approved": human_approved,
+            "summary": summary,
+            **more,
+        }
+        self.files.append(CLEANUP, (json.dumps(without_secrets(record)) + "\n").encode("ascii"))
+
+    def records(self) -> Iterator[Record]:
+        """All readable records, oldest first, without those of other tools."""
+        try:
+            data = self.files.read(CLEANUP, limit=None)
+        except (FileNotFoundError, AutopoiesisError):
+            return
+        for line in data.splitlines():
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict) and record.get("tool") == _TOOL:
+                yield record

@@ -32,7 +32,7 @@ from engine.knowledge.category_files import (
     Entry,
     entries,
 )
-from engine.knowledge.superseding import superseded
+from engine.knowledge.similarity import superseded
 
 if TYPE_CHECKING:
     from engine.store.files import Files

@@ -1,4 +1,4 @@
-"""File changes that are planned first and made later (design 3.12, 6.2).
+"""File changes that are planned first and made later, each as one commit (design 3.12, 6.2).
 
 A change is a list of steps: lines added, dropped or replaced, a file rewritten or moved. Repeating a step
 changes nothing, so an interrupted change is completed by making it again. Lines that move to another file are
@@ -12,11 +12,13 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.errors import ChangeRefused, PathRefused
 from engine.knowledge.category_files import Entry, entries, refuse_broken
+from engine.knowledge.journal import Journal
 from engine.knowledge.pages import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.header import locate
@@ -25,6 +27,7 @@ from engine.store.section_lines import with_line
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 PLACES = ("knowledge/", "archive/", "topics/", "presets/", ".library/")
@@ -289,3 +292,84 @@ def _occurrences(lines: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
         else:
             at += 1
     return found
+
+
+JOURNALS = "scratch/changes"
+"""Folder of the journals of changes in progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """The result of a change."""
+
+    paths: tuple[str, ...]
+    commit: str = ""  # hash; empty if there is no commit
+    uncommitted: str = ""  # why there is no commit
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """The content of a journal."""
+
+    change: FileChange
+    message: str
+    is_made: bool = False  # only its commit is missing
+
+
+@dataclass(eq=False)
+class FileChanges:
+    """Makes changes, each as one commit. Safe to use from several processes."""
+
+    files: Files
+    commit: Commit
+    on_problem: Callable[[str], None]
+
+    @cached_property
+    def _journal(self) -> Journal[_Begun]:
+        lost = "the change will be proposed again"
+        return Journal(self.files, JOURNALS, _begun_in, lost, self.on_problem, _tree_of_begun)
+
+    def make(self, change: FileChange, message: str) -> ChangeResult:
+        """Makes a change.
+
+        Raises:
+            ChangeRefused: The files have changed since; nothing was changed.
+            DocumentError, PathRefused: A file cannot be changed; nothing was changed.
+            WriteFailed, ReadOnly: It was not made completely; ``recover`` does the rest.
+        """
+        with self.files.lock():
+            self.recover()
+            refuse_unfit(self.files, change)
+            work = _Begun(change, message)
+            self._journal.keep(change.id, work)
+            return self._settle(change.id, work)
+
+    def recover(self) -> tuple[ChangeResult, ...]:
+        """Finishes changes that were interrupted.
+
+        Raises:
+            WriteFailed: One cannot be finished now; its journal is kept.
+        """
+        return tuple(self._journal.finish(self._settle))
+
+    def _settle(self, name: str, work: _Begun) -> ChangeResult:
+        paths = work.change.paths
+        if not work.is_made:
+            carry_out(self.files, work.change, self.on_problem)
+        done = self.commit(paths, work.message)
+        if done.failed:
+            # Only the commit is retried, so later changes by a person are kept.
+            self._journal.keep(name, replace(work, is_made=True))
+        else:
+            self._journal.drop(name)
+        return ChangeResult(paths, done.revision, done.why)
+
+
+def _tree_of_begun(work: _Begun) -> dict[str, Any]:
+    return {"message": work.message, "is_made": work.is_made, **tree_of(work.change)}
+
+
+def _begun_in(tree: Any) -> _Begun:
+    if (change := change_of(tree)) is None:
+        raise ValueError("not a change that may be made")
+    return typed(_Begun, {**tree, "change": tree_of(change)})

@@ -16,12 +16,12 @@ from engine.store.change import commit_change
 
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
-    from engine.knowledge.changing import FileChanges
+    from engine.knowledge.file_changes import FileChanges
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.report import Survey
     from engine.knowledge.harvest.run import Extracts, Harvest
     from engine.knowledge.notes import NoteFiles
-    from engine.knowledge.reviewing import Reviewing
+    from engine.knowledge.review import Reviewing
     from engine.knowledge.verify import CheckedEntry
     from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, HarvestSettings
@@ -54,8 +54,7 @@ class Knowledge:
     @cached_property
     def review(self) -> Reviewing:
         """The review of pending items."""
-        from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — only where something is pending
-        from engine.knowledge.reviewing import Reviewing  # noqa: PLC0415 — only where something is pending
+        from engine.knowledge.review import Reviewing, ReviewQueue  # noqa: PLC0415 — only on demand
 
         queue = ReviewQueue(self.files, self.clock)
         return Reviewing(self.files, queue, self.ledger, self.digest, self.commit, self.on_problem)
@@ -63,7 +62,7 @@ class Knowledge:
     @cached_property
     def changes(self) -> FileChanges:
         """Makes planned file changes."""
-        from engine.knowledge.changing import FileChanges  # noqa: PLC0415 — only on demand
+        from engine.knowledge.file_changes import FileChanges  # noqa: PLC0415 — only on demand
 
         return FileChanges(self.files, self.commit, self.on_problem)
 

@@ -22,8 +22,7 @@ from typing import Literal
 
 from engine.context.sources import FILE_LIMIT
 from engine.errors import AutopoiesisError, EntryError, PathRefused, Problem
-from engine.knowledge.entries import Entry, EntryScan, innermost, plain
-from engine.knowledge.inventory import Inventory, hidden, take_inventory
+from engine.knowledge.entries import Entry, EntryScan, Inventory, hidden, innermost, plain, take_inventory
 from engine.knowledge.references import Reference, references, without_examples
 from engine.store import sparse
 from engine.store.documents import parse

@@ -32,6 +32,8 @@ from engine.knowledge.apply import Applied, apply
 from engine.knowledge.bindings import (
     DISTINCT_BYTES,
     Identity,
+    NoteRecord,
+    NoteRecords,
     Place,
     Sighting,
     identity_of,
@@ -42,7 +44,6 @@ from engine.knowledge.bindings import (
 )
 from engine.knowledge.category_files import FACTS, Entry, entries, line_for, note_line
 from engine.knowledge.item import Edit, Item, Origin, item_id
-from engine.knowledge.note_records import NoteRecord, NoteRecords
 from engine.store.paths import shown
 from engine.store.spelling import composed
 from engine.store.zone import local_day

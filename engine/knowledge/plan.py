@@ -21,8 +21,7 @@ from engine.knowledge.category_files import (
 from engine.knowledge.item import Edit, HeldItem, Item, KnownItem, Origin, Plan, item_id, normalised
 from engine.knowledge.notes import NoteFiles
 from engine.knowledge.proposed import REFUSED
-from engine.knowledge.similarity import SimilarEntries
-from engine.knowledge.superseding import finished, link_to, supersedes, text_without_link
+from engine.knowledge.similarity import SimilarEntries, finished, link_to, supersedes, text_without_link
 
 if TYPE_CHECKING:
     from engine.provenance.hold import Doubt

@@ -18,7 +18,7 @@ from engine.store.commit_message import commit_message
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.knowledge.changing import ChangeResult
+    from engine.knowledge.file_changes import ChangeResult
     from engine.knowledge.knowledge import Knowledge
     from engine.store.files import Files
 

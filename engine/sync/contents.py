@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from engine.context.fixed import DIGEST
 from engine.errors import AutopoiesisError, ConfigError, DocumentError
 from engine.knowledge import ledger
+from engine.knowledge.bindings import FOLDER as NOTES
 from engine.knowledge.category_files import CATEGORY_FILES
 from engine.knowledge.digest import STATE
-from engine.knowledge.note_records import FOLDER as NOTES
 from engine.knowledge.pages import place_of
 from engine.rules import rulebook
 from engine.settings.file import CONFIG_FILE, MAX_BYTES, load

@@ -18,6 +18,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from engine.errors import WorkspaceError
+from engine.knowledge.bindings import FOLDER as NOTES
 from engine.knowledge.bindings import bound_path
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, Entry, entries, place_of
 from engine.knowledge.digest import Digest
@@ -26,7 +27,6 @@ from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, safe_name
 from engine.knowledge.item import CATEGORIES, Category, Item, item_id
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, LedgerLine, bytes_of, entry_of, tree_of
-from engine.knowledge.note_records import FOLDER as NOTES
 
 if TYPE_CHECKING:
     from engine.store.files import Files

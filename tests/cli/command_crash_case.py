@@ -18,7 +18,8 @@ from engine.context import tokens
 from engine.conversations import imports
 from engine.engine import Engine
 from engine.history import undo
-from engine.knowledge import digest, plan, reviewing, similarity
+from engine.knowledge import digest, plan, similarity
+from engine.knowledge import review as queue
 from engine.knowledge.item import Item, Origin, item_id
 from engine.knowledge.ledger import LedgerEntry
 from engine.knowledge.review import PendingItem
@@ -36,7 +37,7 @@ from tui.cli.base import run
 
 LOADED = (
     configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
-    reviewing, change, commits, config_commands, import_sessions, review, undo, history_commands,
+    queue, change, commits, config_commands, import_sessions, review, undo, history_commands,
     tune_commands,
 )  # fmt: skip
 """Imported once here instead of in each of hundreds of child processes."""

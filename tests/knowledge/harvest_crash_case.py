@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from engine.context import tokens
-from engine.knowledge import plan, proposed, reviewing, similarity, verify
+from engine.knowledge import plan, proposed, review, similarity, verify
 from engine.knowledge.harvest import extract, reclaim, run, settle
 from engine.knowledge.item import Item
 from engine.meaning import vectors
@@ -25,7 +25,7 @@ from tests.knowledge.harvest_support import (
 )
 
 LOADED = (
-    tokens, similarity, plan, proposed, reviewing, verify, extract, reclaim, run, settle, change, commits,
+    tokens, similarity, plan, proposed, review, verify, extract, reclaim, run, settle, change, commits,
     vectors, embeddings,
 )  # fmt: skip
 """Imported once here instead of in each of hundreds of child processes."""

@@ -11,9 +11,8 @@ import pytest
 
 from engine.errors import GateError
 from engine.knowledge.harvest.extract import Extraction, Extractor
-from engine.knowledge.harvest.inquiry import MAX_ATTEMPTS
+from engine.knowledge.harvest.inquiry import FOLDER, HARVEST, MAX_ATTEMPTS, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.parts import parts_of
-from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS, LedgerEntry

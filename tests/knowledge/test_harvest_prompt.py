@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import DocumentError, PathRefused
-from engine.knowledge.harvest.prompt import FOLDER, HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
+from engine.knowledge.harvest.inquiry import FOLDER, HARVEST, SUMMARY, SYSTEM, prompt_of, shown, task
 from engine.knowledge.harvest.reply import read_reply
 from engine.knowledge.item import CATEGORIES
 from engine.transcripts.turn import Text, ToolCall, Turn

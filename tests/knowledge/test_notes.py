@@ -10,10 +10,9 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.apply import apply
-from engine.knowledge.bindings import SIGHTINGS, bound_path, rebound
+from engine.knowledge.bindings import SIGHTINGS, bound_path, in_scope, rebound
 from engine.knowledge.item import Item, Origin
 from engine.knowledge.notes import MAX_CONTENTS, NoteFiles
-from engine.knowledge.scope import in_scope
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.cases import each_case

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.knowledge.bindings import MAX_FILES, in_scope
 from engine.knowledge.notes import FileNotes
-from engine.knowledge.scope import MAX_FILES, in_scope
 from engine.store.paths import Workspace
 
 

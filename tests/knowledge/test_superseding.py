@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.knowledge.category_files import Entry, entries, line_for
 from engine.knowledge.item import Item, Origin
-from engine.knowledge.superseding import QUOTED, finished, link_to, superseded, supersedes, text_without_link
+from engine.knowledge.similarity import QUOTED, finished, link_to, superseded, supersedes, text_without_link
 from tests.cases import each_case
 
 SAMPLE = Path("engine/sample/workspace/knowledge")

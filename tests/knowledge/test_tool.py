@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.tool import ACTIONS, KNOWLEDGE_TOOL, READ_BYTES, READ_CHARACTERS
+from engine.knowledge.knowledge_entries import ACTIONS, KNOWLEDGE_TOOL, READ_BYTES, READ_CHARACTERS
 from tests.knowledge.entry_support import EntrySpace
 
 

@@ -11,7 +11,7 @@ from engine.store import change, commits
 from tests.crash_sweep import Case
 from tests.lifecycle.extraction_support import SESSION, Space, session
 
-LOADED = (tokens, plan, proposed, similarity, run, run, vectors, embeddings, change, commits)
+LOADED = (tokens, plan, proposed, similarity, run, vectors, embeddings, change, commits)
 """Imported once here instead of in each of hundreds of child processes."""
 
 TALKS = {

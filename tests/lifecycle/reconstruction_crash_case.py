@@ -14,12 +14,11 @@ from pathlib import Path
 
 from engine.engine import Engine
 from engine.errors import RepositoryError
-from engine.lifecycle.extraction import extraction
 from engine.lifecycle.reconstruction import reconstruction
 from engine.lifecycle.reconstruction.reconstruction import Request
 from tests.lifecycle.extraction_crash_case import LOADED, TALKS, Extraction
 
-HERE = (*LOADED, extraction, reconstruction)
+HERE = (*LOADED, reconstruction)
 """Imported once here instead of in each of hundreds of child processes."""
 
 

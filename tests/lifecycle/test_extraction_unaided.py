@@ -8,8 +8,7 @@ import pytest
 
 from engine.knowledge.digest import Digest
 from engine.knowledge.ledger import Ledger
-from engine.knowledge.review import ReviewQueue
-from engine.knowledge.reviewing import Reviewing
+from engine.knowledge.review import Reviewing, ReviewQueue
 from engine.lifecycle.extraction.extractor import statements_in
 from engine.store.change import commit_change
 from engine.transcripts.turn import Text, Turn

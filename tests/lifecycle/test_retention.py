@@ -16,7 +16,7 @@ from engine.jobs.table import _prune
 from engine.knowledge.entries import scan_entries
 from engine.knowledge.links import Links
 from engine.lifecycle.proposals import apply
-from engine.lifecycle.retention.eviction import scored
+from engine.lifecycle.retention.retention import scored
 from tests.lifecycle.upkeep_support import MEMORY, NOW, Desk, Writer, lesson, memory
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.lifecycle.schedule.job import Result
-from engine.lifecycle.schedule.log import JobRecord, Past, What
+from engine.lifecycle.schedule.job import JobRecord, Past, Result, What
 from engine.store.cron import following, latest
 
 START = datetime(2026, 10, 24, 12, tzinfo=UTC)  # that night clocks go back in Europe, a week later in America

@@ -12,7 +12,7 @@ import pytest
 from engine.context.delimiters import OF_OTHERS
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, PathRefused, RepositoryError
-from engine.lifecycle.retention.eviction import why_kept
+from engine.lifecycle.retention.retention import why_kept
 from engine.provenance.tools import brings_outside
 from engine.transcripts.turn import ToolCall
 from engine.workspace.sharing_state import sharing_findings

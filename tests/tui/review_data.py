@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.knowledge.item import Category, Item, Origin, Voice, item_id
-from engine.knowledge.review import PendingItem, ReviewQueue
-from engine.knowledge.reviewing import Reviewing, ReviewResult
+from engine.knowledge.review import PendingItem, Reviewing, ReviewQueue, ReviewResult
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine

@@ -12,8 +12,7 @@ from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.review import PendingItem
-    from engine.knowledge.reviewing import ReviewResult
+    from engine.knowledge.review import PendingItem, ReviewResult
     from engine.store.files import Files
 
 _group_option = click.option(
@@ -131,7 +130,7 @@ def review_accept(
 
     Risky items are only accepted by id, and need confirmation or --sure.
     """
-    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — not for `--help`
+    from engine.knowledge.review import is_risky  # noqa: PLC0415 — not for `--help`
 
     selected = _selected(engine, names, group, origin)
     if text is not None and len(selected) > 1:
@@ -148,7 +147,7 @@ def review_accept(
 
 def _confirm(engine: Engine, name: str, text: str | None) -> bool:
     """Asks whether to accept a risky item; False if the item is not risky or there is no terminal."""
-    from engine.knowledge.reviewing import is_risky  # noqa: PLC0415 — not for `--help`
+    from engine.knowledge.review import is_risky  # noqa: PLC0415 — not for `--help`
 
     queue = engine.knowledge.review.queue
     found = [each for each in queue.waiting() if name and each.id.startswith(name)]

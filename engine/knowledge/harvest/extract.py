@@ -10,7 +10,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, Inquiry
+from engine.knowledge.harvest.inquiry import (
+    HARVEST,
+    SUMMARY,
+    SYSTEM,
+    Asker,
+    ExtractionFailed,
+    Inquiry,
+    shown,
+    task,
+    without_secrets,
+)
 from engine.knowledge.harvest.parts import (
     SUMMARIZE_THRESHOLD_BYTES,
     SourcePart,
@@ -18,14 +28,6 @@ from engine.knowledge.harvest.parts import (
     parts_of,
     record_of,
     summaries_of,
-)
-from engine.knowledge.harvest.prompt import (
-    HARVEST,
-    SUMMARY,
-    SYSTEM,
-    shown,
-    task,
-    without_secrets,
 )
 from engine.knowledge.harvest.proposals import to_review
 from engine.knowledge.harvest.reply import Reply, read_reply

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from engine.context.quoting import fenced
 from engine.context.replies import BadReply, is_control, without_thoughts
-from engine.knowledge.harvest.prompt import framed, said_in
+from engine.knowledge.harvest.inquiry import framed, said_in
 from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.transcripts.turn import Turn
 

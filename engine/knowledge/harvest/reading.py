@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.context.quoting import bare
-from engine.knowledge.harvest.prompt import said_in
+from engine.knowledge.harvest.inquiry import said_in
 from engine.provenance.tools import brings_outside, reads_document
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.read import read_chat

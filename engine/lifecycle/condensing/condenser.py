@@ -24,20 +24,23 @@ from engine.context.replies import BadReply, fenced_blocks, is_control, why_no_l
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
+from engine.knowledge.entries import take_inventory
 from engine.knowledge.file_changes import FileChange, Step, digest
-from engine.knowledge.harvest.inquiry import Asker
-from engine.knowledge.harvest.prompt import shown as turn_shown
-from engine.knowledge.harvest.prompt import without_secrets
-from engine.knowledge.inventory import take_inventory
+from engine.knowledge.harvest.inquiry import Asker, without_secrets
+from engine.knowledge.harvest.inquiry import shown as turn_shown
 from engine.knowledge.item import Item
 from engine.knowledge.pages import MEMORY_BYTES, projects, with_line_count
 from engine.knowledge.proposed import WHY, why_held
 from engine.knowledge.similarity import overlap
-from engine.lifecycle.condensing.days import MAX_BULLETS, Bullet, bullets_of, journal_change, path_of
 from engine.lifecycle.condensing.weeks import (
+    MAX_BULLETS,
+    Bullet,
+    bullets_of,
     duplicates,
+    journal_change,
     journals_of,
     kept_in,
+    path_of,
     promotion,
     quiet_projects,
     recent_texts,
@@ -45,8 +48,8 @@ from engine.lifecycle.condensing.weeks import (
     week_of,
 )
 from engine.lifecycle.proposals import Outcome, Proposal, apply, shown, submit
-from engine.lifecycle.retention.eviction import journal_day, last_changes
 from engine.lifecycle.retention.memory import WARN_AT, archive_steps, day_of, header_steps, text_of
+from engine.lifecycle.retention.retention import journal_day, last_changes
 from engine.provenance.hold import doubt_of
 from engine.provenance.spoken import voices_of
 from engine.provenance.voices import Voices

@@ -37,9 +37,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ConfigError
+from engine.knowledge.harvest.inquiry import task
 from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
-from engine.knowledge.harvest.prompt import task
 from engine.knowledge.harvest.proposals import proposed, sequence_of
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of

@@ -21,7 +21,7 @@ from engine.lifecycle.condensing.weeks import journals_of, kept_in, promotion, w
 from engine.lifecycle.extraction.run import Report as Read
 from engine.lifecycle.extraction.run import Result
 from engine.lifecycle.reconstruction.bench import PREFIX, Bench, Order, State
-from engine.lifecycle.retention.eviction import journal_day
+from engine.lifecycle.retention.retention import journal_day
 from engine.store.change import ChangeCommit
 from engine.store.commit_message import commit_message
 from engine.store.faults import reach
@@ -31,8 +31,7 @@ from engine.store.revisions import ENVIRONMENT
 
 if TYPE_CHECKING:
     from engine.knowledge.category_files import Entry
-    from engine.lifecycle.extraction.extraction import Extraction
-    from engine.lifecycle.extraction.run import Runner, Survey
+    from engine.lifecycle.extraction.run import Extraction, Runner, Survey
     from engine.lifecycle.reconstruction.batching import Waited
     from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merging

@@ -12,8 +12,7 @@ from engine.context.sources import MEMORY
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.pages import MEMORY_BYTES
-from engine.knowledge.similarity import SimilarEntries
-from engine.knowledge.superseding import superseded
+from engine.knowledge.similarity import SimilarEntries, superseded
 from engine.store.header import locate
 
 WARN_AT = 0.9

@@ -15,8 +15,18 @@ from typing import TYPE_CHECKING, get_args
 
 from engine.errors import AutopoiesisError, JobError, Problem
 from engine.events import EngineEvent, ErrorReported, JobEnded, JobStarted, Signal
-from engine.lifecycle.schedule.job import By, Job, JobRow, JobRun, Result, Stopped, Task
-from engine.lifecycle.schedule.log import JobLog, JobRecord, Past
+from engine.lifecycle.schedule.job import (
+    By,
+    Job,
+    JobLog,
+    JobRecord,
+    JobRow,
+    JobRun,
+    Past,
+    Result,
+    Stopped,
+    Task,
+)
 from engine.settings.file import CONFIG_FILE, MAX_BYTES
 from engine.store import yamltext
 from engine.store.cron import HINT, OFF, problem, words

@@ -20,7 +20,7 @@ from engine.knowledge.category_files import (
     CategoryFile,
 )
 from engine.knowledge.category_files import DONE as DONE_SECTION
-from engine.knowledge.superseding import superseded
+from engine.knowledge.similarity import superseded
 from engine.store.paths import is_shared
 from tui.kit.rows import KeyedRows, Note
 from tui.render.digest import digest_state

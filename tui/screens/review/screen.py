@@ -14,7 +14,7 @@ from textual.containers import Container
 
 from engine.errors import AutopoiesisError
 from engine.knowledge.proposed import GROUPS, TITLES, is_shown
-from engine.knowledge.reviewing import is_risky
+from engine.knowledge.review import is_risky
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
@@ -37,8 +37,7 @@ from tui.screens.review.draw import (
 )
 
 if TYPE_CHECKING:
-    from engine.knowledge.review import PendingItem
-    from engine.knowledge.reviewing import Reviewing, ReviewResult
+    from engine.knowledge.review import PendingItem, Reviewing, ReviewResult
     from tui.kit.bench import Bench
 
 Verb = Literal["accept", "reject"]
