@@ -327,7 +327,8 @@ class BasicParts:
             return ()
         from engine.knowledge.bindings import in_scope  # noqa: PLC0415 — only if there are notes
 
-        return in_scope(paths, self.knowledge.notes.all(), self.workspace)
+        notes = {each.path: each.notes for each in self.knowledge.notes.all()}
+        return in_scope(paths, notes, self.workspace)
 
     @part
     def flush_log(self) -> FlushLog:

@@ -20,7 +20,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +33,6 @@ from engine.store.spelling import composed, on_disk
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
-    from engine.knowledge.notes import FileNotes
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
@@ -385,15 +384,15 @@ MAX_FILES = 8
 _MIN_PARTS = 2
 
 
-def in_scope(paths: Iterable[str], notes: Sequence[FileNotes], workspace: Workspace) -> tuple[str, ...]:
+def in_scope(paths: Iterable[str], by_key: Mapping[str, str], workspace: Workspace) -> tuple[str, ...]:
     """The notes files for the paths in a conversation, sorted.
 
     A path to an existing file matches only the notes of that file. A path on another machine matches the
     notes of a file with the same last parts, at least two, if there is exactly one.
 
-    ``paths`` are as in the tool calls, newest first; relative ones are relative to ``workspace``.
+    ``paths`` are as in the tool calls, newest first; relative ones are relative to ``workspace``. ``by_key``
+    has the notes files by the path of their file.
     """
-    by_key = {each.path: each.notes for each in notes}
     found: dict[str, None] = {}
     for path in dict.fromkeys(paths):
         if len(found) >= MAX_FILES or not by_key:
@@ -404,7 +403,7 @@ def in_scope(paths: Iterable[str], notes: Sequence[FileNotes], workspace: Worksp
     return tuple(sorted(found))
 
 
-def _notes_of(path: str, by_key: dict[str, str], workspace: Workspace) -> str:
+def _notes_of(path: str, by_key: Mapping[str, str], workspace: Workspace) -> str:
     try:
         absolute = on_disk(workspace.root / path)  # an absolute path stays what it is
         is_here = absolute.is_file()

@@ -6,6 +6,7 @@ therefore never treated as empty or overwritten; it is rebuilt from the history.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -269,33 +270,14 @@ _NAMES = frozenset(item.name for item in fields(LedgerEntry))
 
 
 def _salvaged(data: bytes) -> dict[str, dict[str, Any]]:
-    """The readable entries of a damaged ledger."""
-    try:
-        tree = json.loads(data)
-        trees = tree["entries"]
-        found = dict(trees)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        found = _fragments(data)
+    """The readable entries of a ledger that may be damaged; each is on a line of its own."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in data.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
+            found |= json.loads(b"{" + line.rstrip(b" ,") + b"}")
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        found |= json.loads(data)["entries"]
     return {name: tree for name, tree in found.items() if _is_name(name) and _is_entry(tree)}
-
-
-def _fragments(data: bytes) -> dict[str, Any]:
-    """The complete entries in a truncated or damaged ledger."""
-    text = data.decode("utf-8", "replace")
-    decoder = json.JSONDecoder()
-    found: dict[str, Any] = {}
-    place = text.find('"')
-    while place >= 0:
-        name = text[place + 1 : place + 65]
-        start = text.find("{", place + 65, place + 80) if _is_name(name) else -1
-        end = place + 1
-        if start > 0:
-            try:
-                found[name], end = decoder.raw_decode(text, start)
-            except (ValueError, RecursionError):
-                end = start
-        place = text.find('"', end)
-    return found
 
 
 def _is_name(name: object) -> bool:

@@ -336,7 +336,9 @@ def test_notes_are_found_however_the_letters_of_the_path_are_written(
     for name in (f"tidemark/{asked}.py", f"tidemark/{written}.py", str(repository / f"{asked}.py")):
         found = notes.of(name)
         assert found is not None and found.is_here and len(found.entries) == 2, name
-        assert in_scope([name], notes.all(), files.workspace) == (first.path,)
+        assert in_scope([name], {each.path: each.notes for each in notes.all()}, files.workspace) == (
+            first.path,
+        )
     # A sync program rewrites the name in the other form.
     (repository / f"{written}.py").rename(repository / f"{asked}.py")
     found = notes.of(repository / f"{asked}.py")

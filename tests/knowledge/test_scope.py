@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from engine.knowledge.bindings import MAX_FILES, in_scope
-from engine.knowledge.notes import FileNotes
 from engine.store.paths import Workspace
 
 
-def notes(*paths: str) -> list[FileNotes]:
-    return [FileNotes(path, f"knowledge/files/{number}.md", ()) for number, path in enumerate(paths)]
+def notes(*paths: str) -> dict[str, str]:
+    return {path: f"knowledge/files/{number}.md" for number, path in enumerate(paths)}
 
 
 @pytest.fixture

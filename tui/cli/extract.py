@@ -120,8 +120,8 @@ def _emit_preview(preview: Preview) -> None:
         emit(f"  for review  {held.item.path or held.item.category}: {held.item.text}")
         emit(f"    reason: {held.why}")
     for reading in preview.readings:
-        if reading.error:
-            emit(f"  {reading.by.extractor}: {reading.error}")
+        if reading.record.error:
+            emit(f"  {reading.record.by.extractor}: {reading.record.error}")
     if not (decided.edits or decided.known or decided.held or preview.recaps):
         emit("  nothing found")
 

@@ -21,14 +21,7 @@ from engine.knowledge.harvest.inquiry import (
     task,
     without_secrets,
 )
-from engine.knowledge.harvest.parts import (
-    SUMMARIZE_THRESHOLD_BYTES,
-    SourcePart,
-    covered_bytes,
-    parts_of,
-    record_of,
-    summaries_of,
-)
+from engine.knowledge.harvest.parts import SUMMARIZE_THRESHOLD_BYTES, SourcePart, parts_of, summarised
 from engine.knowledge.harvest.proposals import to_review
 from engine.knowledge.harvest.reply import Reply, read_reply
 from engine.knowledge.item import Item
@@ -76,87 +69,75 @@ class Extractor:
 
         Prompts in the workspace ``files`` override the shipped ones.
         """
-        blank = self._blank(source)
+        asker = self._asker
+        name, model = (MARKERS, "") if asker is None else (asker.completer.name, asker.completer.model)
+        blank = LedgerEntry(
+            source.path, "harvested", "", provider=name, model=model, cost_usd=0.0,
+            size=source.size, shown=source.read, error=source.why,
+        )  # fmt: skip
         if source.state == "empty":
-            return Extraction(replace(blank, status="harvested", shown=source.size, error=source.why))
+            return Extraction(replace(blank, shown=source.size))
         if source.state != "read":
-            return Extraction(
-                replace(
-                    blank,
-                    status="too-large" if source.state == "too-large" else "harvest-failed",
-                    error=source.why,
-                )
-            )
-        if self._asker is None:
+            is_large = source.state == "too-large"
+            return Extraction(replace(blank, status="too-large" if is_large else "harvest-failed", shown=0))
+        if asker is None:
             project = project_of(files.workspace.root / source.path) if files is not None else ""
-            items = to_review(source.turns, project)
-            return Extraction(replace(blank, status="harvested", shown=source.read), items)
+            return Extraction(blank, to_review(source.turns, project))
         turns, _ = without_secrets(source.shown)
         if not turns:
-            return Extraction(replace(blank, status="harvested", shown=source.read))
-        inquiry = Inquiry(self._asker, source.name, source.session, blank.model)
-        return _ModelExtraction(inquiry, source, files).extraction(turns, blank)
+            return Extraction(blank)
+        return _asked(Inquiry(asker, source.name, source.session, model), source, turns, files, blank)
 
     def stop(self) -> None:
         """Cancels the open question and refuses further ones."""
         if self._asker is not None:
             self._asker.stop()
 
-    def _blank(self, source: SourceText) -> LedgerEntry:
-        completer = None if self._asker is None else self._asker.completer
-        name, model = (MARKERS, "") if completer is None else (completer.name, completer.model)
-        return LedgerEntry(
-            source.path, "harvest-failed", "", provider=name, model=model, cost_usd=0.0, size=source.size
-        )
 
-
-@dataclass(slots=True)
-class _ModelExtraction:
+def _asked(
+    inquiry: Inquiry,
+    source: SourceText,
+    turns: Sequence[tuple[int, Turn]],
+    files: Files | None,
+    blank: LedgerEntry,
+) -> Extraction:
     """Asks a model about a conversation, whole or by summaries."""
+    is_long = source.text_size > SUMMARIZE_THRESHOLD_BYTES
+    reply, examined, error, lasting = Reply(()), source.read, "", False
+    try:
+        instructions = task(HARVEST, files)
+        if is_long:
+            record, examined = _summarised(inquiry, parts_of(source, turns), task(SUMMARY, files))
+        else:
+            record = [shown(number, turn) for number, turn in turns]
+        if record:
+            reply = inquiry.reply(record, instructions, lambda text, cut: read_reply(text, cut=cut))
+    except (ExtractionFailed, AutopoiesisError) as failed:
+        error, examined, lasting = str(failed), 0, failed.lasting
+    entry = replace(
+        blank,
+        status="harvest-failed" if error else "harvested",
+        model=inquiry.model,
+        shown=examined,
+        summarised=is_long,
+        input_tokens=inquiry.input_tokens,
+        output_tokens=inquiry.output_tokens,
+        cost_usd=inquiry.cost_usd,
+        refused=reply.refused,
+        error=error,
+    )
+    items = tuple(replace(item, voice=voice_of(item.text, source.voices)) for item in reply.items)
+    return Extraction(entry, items, lasting)
 
-    inquiry: Inquiry
-    source: SourceText
-    files: Files | None
 
-    def extraction(self, turns: Sequence[tuple[int, Turn]], blank: LedgerEntry) -> Extraction:
-        is_long = self.source.text_size > SUMMARIZE_THRESHOLD_BYTES
-        reply = Reply(())
-        examined, error, lasting = 0, "", False
-        try:
-            instructions = task(HARVEST, self.files)
-            if is_long:
-                record, examined = self._summarised(turns)
-            else:
-                record, examined = [shown(number, turn) for number, turn in turns], self.source.read
-            if record:
-                reply = self.inquiry.reply(record, instructions, lambda text, cut: read_reply(text, cut=cut))
-        except (ExtractionFailed, AutopoiesisError) as failed:
-            error, examined, lasting = str(failed), 0, failed.lasting
-        entry = replace(
-            blank,
-            status="harvest-failed" if error else "harvested",
-            model=self.inquiry.model,
-            shown=examined,
-            summarised=is_long,
-            input_tokens=self.inquiry.input_tokens,
-            output_tokens=self.inquiry.output_tokens,
-            cost_usd=self.inquiry.cost_usd,
-            refused=reply.refused,
-            error=error,
-        )
-        items = tuple(replace(item, voice=voice_of(item.text, self.source.voices)) for item in reply.items)
-        return Extraction(entry, items, lasting)
+def _summarised(inquiry: Inquiry, parts: Sequence[SourcePart], instructions: str) -> tuple[list[str], int]:
+    """The summaries of parts, and the bytes of the file they cover."""
 
-    def _summarised(self, turns: Sequence[tuple[int, Turn]]) -> tuple[list[str], int]:
-        """The summaries of the parts, and the bytes of the file they cover."""
-        instructions = task(SUMMARY, self.files)
+    def ask(part: SourcePart) -> tuple[str, bool] | str:
+        completed = inquiry.answer([part.text], instructions)
+        return completed if isinstance(completed, str) else (completed.text, completed.cut)
 
-        def ask(part: SourcePart) -> tuple[str, bool] | str:
-            completed = self.inquiry.answer([part.text], instructions)
-            return completed if isinstance(completed, str) else (completed.text, completed.cut)
-
-        summaries = summaries_of(parts_of(self.source, turns), ask)
-        asked = [summary for summary in summaries if summary.part.text]
-        if asked and not any(summary.text or not summary.error for summary in asked):
-            raise ExtractionFailed(f"no part could be summarised: {asked[0].error}")
-        return record_of(summaries), covered_bytes(summaries)
+    record, covered, problem = summarised(parts, ask)
+    if problem:
+        raise ExtractionFailed(f"no part could be summarised: {problem}")
+    return record, covered

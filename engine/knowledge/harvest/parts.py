@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from engine.context.quoting import fenced
 from engine.context.replies import BadReply, is_control, without_thoughts
 from engine.knowledge.harvest.inquiry import framed, said_in
-from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
+from engine.knowledge.harvest.reading import SourceText
 from engine.transcripts.turn import Turn
 
 SUMMARIZE_THRESHOLD_BYTES = 64 * 1024
 """Bytes of text above which a conversation is summarised first."""
 PART_BYTES = 64 * 1024
 """Maximum bytes of a part as shown; longer turns are split."""
-MAX_PARTS = 2 * MAX_TEXT_BYTES // PART_BYTES
-"""Maximum number of parts, since any two adjacent parts together exceed the size of one."""
 MAX_FAILURES = 3
 """Consecutive failed parts after which the rest is skipped."""
 SUMMARY_CHARACTERS = 24_000
@@ -40,16 +38,6 @@ class SourcePart:
     last: int  # turn numbers, inclusive
     text: str  # the turns as shown
     size: int  # bytes of the file it covers
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The summary of a part."""
-
-    part: SourcePart
-    text: str
-    """Empty if there is nothing to keep or it failed; if it was cut off, its complete lines."""
-    error: str = ""  # why it failed or was cut off; empty otherwise
 
 
 def parts_of(
@@ -132,25 +120,31 @@ def _cut(text: bytes, limit: int) -> Iterator[bytes]:
     yield text[place:]
 
 
-def summaries_of(
+def summarised(
     parts: Sequence[SourcePart], ask: Callable[[SourcePart], tuple[str, bool] | str]
-) -> tuple[Summary, ...]:
-    """Summarises each part.
+) -> tuple[list[str], int, str]:
+    """The summaries of parts as the record of a prompt, the bytes of the file they cover, and the problem
+    if none could be made.
 
     ``ask`` gives the reply and whether it was cut off, or the reason there is none in one line.
     """
-    done: list[Summary] = []
-    for number, part in enumerate(parts, 1):
-        recent = [summary.error for summary in done[-MAX_FAILURES:] if not summary.text]
-        text = error = ""
-        if part.text and number > MAX_PARTS:
-            error = f"there are more than {MAX_PARTS} parts"
-        elif part.text and len(recent) == MAX_FAILURES and all(recent):
-            error = recent[-1]
-        elif part.text:
-            text, error = _checked_summary(ask(part))
-        done.append(Summary(part, text, error))
-    return tuple(done)
+    record: list[str] = []
+    errors: list[str] = []
+    covered = in_a_row = 0
+    for part in parts:
+        text, error = "", ""
+        if part.text:
+            text, error = ("", errors[-1]) if in_a_row == MAX_FAILURES else _checked_summary(ask(part))
+            in_a_row = min(in_a_row + 1, MAX_FAILURES) if error and not text else 0
+        if text:
+            body = f"{fenced(text)}\n</turn>"
+            record.append(f'<turn number="{part.first}-{part.last}" by="summary">\n{body}')
+        if error:
+            errors.append(error)
+        else:
+            covered += part.size
+    is_all = not record and len(errors) == sum(bool(part.text) for part in parts)
+    return record, covered, errors[0] if errors and is_all else ""
 
 
 def _checked_summary(answer: tuple[str, bool] | str) -> tuple[str, str]:
@@ -177,17 +171,3 @@ def summary_in(text: str, cut: bool) -> str:
     if plain.strip("`\"'. \n") == _NOTHING:
         return ""
     return "".join(" " if is_control(c) and c not in "\n\t" else c for c in plain)
-
-
-def record_of(summaries: Sequence[Summary]) -> list[str]:
-    """The summaries as the record of a prompt."""
-    return [
-        f'<turn number="{part.first}-{part.last}" by="summary">\n{fenced(text)}\n</turn>'
-        for part, text in ((summary.part, summary.text) for summary in summaries)
-        if text
-    ]
-
-
-def covered_bytes(summaries: Sequence[Summary]) -> int:
-    """Bytes of the file covered by summaries."""
-    return sum(summary.part.size for summary in summaries if not summary.error)

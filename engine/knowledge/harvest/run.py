@@ -148,14 +148,15 @@ class Harvest:
         """
         self.files.refuse_read_only("conversations")
         refuse_elsewhere(self.files.workspace.root, LEDGER.split("/"))
+        settings = self.settings()
         with self._guard:
-            self._stopped = False
+            self._stopped, self._under_way = False, self.extractor(settings)
         recovered = self.recover()
         refuse_broken_files(self.files)
-        purged = tuple(each.path for each in self.trash.purge(self.settings().trash_days))
+        purged = tuple(each.path for each in self.trash.purge(settings.trash_days))
         chosen = self._chosen(request)
         if not request.harvest:
-            refuse_too_many(self.files, len(chosen), request, self.settings().most_reclaimed)
+            refuse_too_many(self.files, len(chosen), request, settings.most_reclaimed)
         results: dict[str, Result] = {}
         stopped = ""
         made = ChangeCommit()
@@ -166,7 +167,7 @@ class Harvest:
                     break
                 on_start(each.path)
                 try:
-                    result = self._harvest_one(each, request)
+                    result = self._harvest_one(each, request, settings.provider)
                 except AutopoiesisError as error:
                     if error.lasting:
                         stopped = str(error)
@@ -179,8 +180,7 @@ class Harvest:
         finally:
             made = self.settler.commit_run(results.values())
         if request.reclaim and not request.transcripts:
-            limit = self.settings().most_reclaimed
-            for result in self.reclaimer.move(tuple(results.values()), request, limit):
+            for result in self.reclaimer.move(tuple(results.values()), request, settings.most_reclaimed):
                 results[result.path] = result
                 on_result(result)
         return Report(tuple(results.values()), recovered, purged, stopped, made.revision, made.why)
@@ -189,9 +189,8 @@ class Harvest:
         """Stops the run from another thread, cancelling the current extraction."""
         with self._guard:
             self._stopped = True
-            under_way = self._under_way
-        if under_way is not None:
-            under_way.stop()
+            if self._under_way is not None:
+                self._under_way.stop()
 
     def _chosen(self, request: HarvestRequest) -> list[Candidate]:
         """The conversations to process: those to harvest, and those only to reclaim."""
@@ -213,13 +212,12 @@ class Harvest:
             or (each.state in _UNHARVESTABLE and (request.paths or self.ledger.get(each.sha256) is None))
         ]
 
-    def _harvest_one(self, candidate: Candidate, request: HarvestRequest) -> Result:
+    def _harvest_one(self, candidate: Candidate, request: HarvestRequest, provider: str) -> Result:
         """Harvests one conversation, or determines that it only needs to be reclaimed."""
         result = partial(Result, candidate.path, candidate.size)
         stays = not candidate.reclaimable
         known = self.ledger.get(candidate.sha256)
-        settings = self.settings()
-        if known is not None and (candidate.kind == "prune" or known.is_harvested(settings.provider)):
+        if known is not None and (candidate.kind == "prune" or known.is_harvested(provider)):
             # In the latter case, harvested under another name moments ago.
             return result(_OUTCOMES[known.status], known, stays=stays)
         if not request.harvest or candidate.kind == "prune":
@@ -230,7 +228,8 @@ class Harvest:
         if candidate.state in _UNHARVESTABLE:
             return self._unharvestable(candidate)
         source = read_source(self.files, candidate.path)
-        extraction = self._extract(source, settings)
+        assert self._under_way is not None
+        extraction = self._under_way.extract(source, self.files)
         entry = replace(extraction.entry, at=self.clock().isoformat())
         if extraction.lasting and not entry.input_tokens:
             # Not a problem of this conversation, so it is not recorded.
@@ -239,7 +238,7 @@ class Harvest:
             if hash_of(self.files, candidate.path)[0] != source.sha256:
                 return result("changed", error="it changed in the meantime and is kept")
             known = self.ledger.get(source.sha256)
-            if known is not None and known.is_harvested(settings.provider):
+            if known is not None and known.is_harvested(provider):
                 # By another program, or under another name, while the model was asked.
                 return result("harvested", known, stays=stays)
             if entry.status != "harvested":
@@ -258,18 +257,6 @@ class Harvest:
         if known is not None and known.deleted:
             return Result(candidate.path, candidate.size, _OUTCOMES[known.status], known, stays=True)
         return Result(candidate.path, candidate.size, "changed", error="it was removed in the meantime")
-
-    def _extract(self, source: SourceText, settings: HarvestSettings) -> Extraction:
-        extractor = self.extractor(settings)
-        with self._guard:
-            self._under_way = extractor
-            if self._stopped:
-                raise HarvestRefused("stopped", where=source.path)
-        try:
-            return extractor.extract(source, self.files)
-        finally:
-            with self._guard:
-                self._under_way = None
 
     def _finding(self, source: SourceText, items: Sequence[Item], entry: LedgerEntry) -> tuple[Finding, Plan]:
         """What to write, and the plan with what is held or already known."""

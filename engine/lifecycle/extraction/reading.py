@@ -185,13 +185,8 @@ _MAX_NAMES = 60
 class Reading:
     """The result of an extractor reading a session."""
 
-    by: By
+    record: ExtractionRecord  # without the time and what was written
     items: tuple[Item, ...] = ()
-    refused: tuple[str, ...] = ()  # a line for each rejected part of a reply
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0  # ``None`` if a price is unknown
-    error: str = ""  # why something is missing; empty if everything was read
     lasting: bool = False  # all further requests will fail until the user changes something
 
 
@@ -233,19 +228,21 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
 
     ``files`` contains the workspace's own tasks.
     """
-    by = By(extractor.name, extractor.version)
+    source, by = session.source, By(extractor.name, extractor.version)
+    blank = ExtractionRecord("", source.path, source.sha256, by, "extracted", source.session)
     try:
-        by = by_of(extractor, asker, files)
-        if asker is None or not by.provider:
-            return Reading(by, distinct(extractor.without_model(session)))
-        return _ask(extractor, session, asker, by, extractor.task(files))
+        blank = replace(blank, by=by_of(extractor, asker, files))
+        if asker is None or not blank.by.provider:
+            return Reading(blank, distinct(extractor.without_model(session)))
+        return _ask(extractor, session, asker, blank, extractor.task(files))
     except AutopoiesisError as error:
-        return Reading(by, error=str(error), lasting=error.lasting)
+        return Reading(replace(blank, status="failed", error=str(error)), lasting=error.lasting)
     except Exception as error:  # noqa: BLE001 — code of another package
-        return Reading(by, error=f"the extractor failed: {type(error).__name__}: {error}"[:300])
+        what = f"the extractor failed: {type(error).__name__}: {error}"[:300]
+        return Reading(replace(blank, status="failed", error=what))
 
 
-def _ask(extractor: Extractor, session: Session, asker: Asker, by: By, task: str) -> Reading:
+def _ask(extractor: Extractor, session: Session, asker: Asker, blank: ExtractionRecord, task: str) -> Reading:
     inquiry = Inquiry(asker, session.source.name, session.source.session, asker.completer.model)
     wanted = _wanted(task, session)
     windows = windows_of(session)
@@ -271,16 +268,17 @@ def _ask(extractor: Extractor, session: Session, asker: Asker, by: By, task: str
         found += reply.items
         refused += reply.refused
     said = session.source.voices
-    return Reading(
-        by,
-        distinct(replace(item, voice=voice_of(item.text, said)) for item in found),
-        tuple(refused),
-        inquiry.input_tokens,
-        inquiry.output_tokens,
-        inquiry.cost_usd,
-        "; ".join(errors),
-        lasting,
+    record = replace(
+        blank,
+        status="failed" if errors else "extracted",
+        refused=tuple(refused),
+        input_tokens=inquiry.input_tokens,
+        output_tokens=inquiry.output_tokens,
+        cost_usd=inquiry.cost_usd,
+        error="; ".join(errors),
     )
+    items = distinct(replace(item, voice=voice_of(item.text, said)) for item in found)
+    return Reading(record, items, lasting)
 
 
 def _wanted(task: str, session: Session) -> str:

@@ -349,20 +349,21 @@ class Runner:
                 reading = read(extractor, session, self.asker, self.source)
                 readings.append(reading)
                 if reading.lasting or self._stopped.is_set():
-                    lasting = reading.error if reading.lasting else ""
+                    lasting = reading.record.error if reading.lasting else ""
                     break
         if self._stopped.is_set():
             # Discard aborted readings, so that they are repeated.
-            readings = [each for each in readings if not each.error]
-        errors = [f"{each.by.extractor}: {each.error}" for each in readings if each.error]
-        kept = [each for each in readings if not (each.lasting and not each.input_tokens)]
+            readings = [each for each in readings if not each.record.error]
+        records = [each.record for each in readings]
+        errors = [f"{each.by.extractor}: {each.error}" for each in records if each.error]
+        kept = [each for each in readings if not (each.lasting and not each.record.input_tokens)]
         if not kept:
             return Result(candidate.path, "failed", error="; ".join(errors)), lasting
         with self.target.lock():
             if hash_of(self.source, candidate.path)[0] != source.sha256:
                 return Result(candidate.path, "changed", error="changed in the meantime"), lasting
             done = done_in(self.log.all(), self.since)
-            kept = [each for each in kept if (source.sha256, each.by) not in done.readings]
+            kept = [each for each in kept if (source.sha256, each.record.by) not in done.readings]
             if not kept:
                 duplicate = "the same content was already read at another path"
                 return Result(candidate.path, "skipped", error=duplicate), lasting
@@ -393,23 +394,8 @@ class Runner:
         records = []
         for each in readings:
             ids = tuple(dict.fromkeys(item_id(item, origin.name) for item in each.items))
-            records.append(
-                ExtractionRecord(
-                    at,
-                    source.path,
-                    source.sha256,
-                    each.by,
-                    "failed" if each.error else "extracted",
-                    source.session,
-                    ids,
-                    known=sum(name in there for name in ids),
-                    refused=each.refused,
-                    input_tokens=each.input_tokens,
-                    output_tokens=each.output_tokens,
-                    cost_usd=each.cost_usd,
-                    error=each.error,
-                )
-            )
+            known = sum(name in there for name in ids)
+            records.append(replace(each.record, at=at, ids=ids, known=known))
         finding = Finding(
             path=source.path, sha256=source.sha256, session=source.session, day=session.day,
             records=tuple(records), edits=decided.edits,
