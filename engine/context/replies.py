@@ -6,10 +6,8 @@ is checked first, to bound the work.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from typing import Any
 
 from engine.context.delimiters import one_line
 from engine.startup.lazy import expression
@@ -49,16 +47,16 @@ def fenced_blocks(text: str) -> list[str]:
     return blocks
 
 
-def tree_of(text: str) -> Any:
-    """Parses strict JSON.
+def unfenced(text: str, limit: int) -> str:
+    """A reply without thoughts, or the content of its single code block; raises as ``without_thoughts``."""
+    plain = without_thoughts(text, limit)
+    blocks = fenced_blocks(plain)
+    return blocks[0] if len(blocks) == 1 else plain
 
-    Raises:
-        BadReply: It is not valid JSON, too deeply nested, has a duplicate field, or NaN or Infinity.
-    """
-    try:
-        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
-        raise BadReply(f"the reply is not valid JSON: “{quoted(text)}”") from None
+
+def says(word: str, text: str) -> bool:
+    """True if a reply consists of one word, such as one for nothing."""
+    return text.strip("`\"'. \n") == word
 
 
 def quoted(text: str, limit: int = 60) -> str:
@@ -87,17 +85,6 @@ def is_control(character: str) -> bool:
     # Joiners are part of words and emoji; other invisible characters only hide something.
     kind = unicodedata.category(character)
     return kind in ("Cc", "Cs", "Co", "Zl", "Zp") or (kind == "Cf" and character not in "\u200c\u200d\u00ad")
-
-
-def _refuse(constant: str) -> object:
-    raise BadReply(f"the reply contains {constant}")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise BadReply("the reply has a duplicate field")
-    return found
 
 
 _AFTER_THOUGHT = expression(r"</think(?:ing)?>", re.IGNORECASE)

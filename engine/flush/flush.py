@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from engine.context.flush_record import FlushRecord, HeldNote, Status, WrittenNote
 from engine.context.history import render, sizes
 from engine.context.quoting import bare, fenced
-from engine.context.replies import BadReply, fenced_blocks, quoted, why_no_line, without_thoughts
+from engine.context.replies import BadReply, quoted, says, unfenced, why_no_line
 from engine.errors import AutopoiesisError
 from engine.flush.log import FlushPlan, Part, digest, plan
 from engine.knowledge.apply import is_there
@@ -430,10 +430,8 @@ def read_reply(text: str, day: str, known: Sequence[str], *, cut: bool = False) 
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise flush.max_tokens")
-    plain = without_thoughts(text, REPLY_CHARACTERS)
-    blocks = fenced_blocks(plain)
-    plain = blocks[0].strip() if len(blocks) == 1 else plain
-    if plain.strip("`\"'. \n") == NOTHING:
+    plain = unfenced(text, REPLY_CHARACTERS)
+    if says(NOTHING, plain):
         return ()
     if not plain.startswith("["):
         raise BadReply(f"the reply is not a list of notes: “{quoted(plain)}”")

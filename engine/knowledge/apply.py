@@ -134,10 +134,7 @@ def is_there(files: Files, edit: Edit) -> int:
     Raises:
         PathRefused, DocumentError: As ``Files.read``.
     """
-    try:
-        return _line_of(files.read(edit.path), edit)
-    except FileNotFoundError:
-        return 0
+    return _line_of(files.find(edit.path) or b"", edit)
 
 
 def _line_of(data: bytes, edit: Edit) -> int:

@@ -7,7 +7,6 @@ recognised is neither an entry nor an error.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -167,8 +166,7 @@ def refuse_broken(data: bytes, path: str) -> None:
 def refuse_broken_files(files: Files) -> None:
     """Checks all category files with ``refuse_broken``, before a model is asked for lines to add to them."""
     for file in CATEGORY_FILES:
-        with contextlib.suppress(FileNotFoundError):
-            refuse_broken(files.read(file.path), file.path)
+        refuse_broken(files.find(file.path) or b"", file.path)
 
 
 def _titles(lines: Sequence[str]) -> list[str]:

@@ -147,16 +147,11 @@ class Digest:
             return self._remove()
 
     def _content(self) -> bytes | None:
-        knowledge: dict[str, Sequence[Entry]] = {}
-        for file in CATEGORY_FILES:
-            with contextlib.suppress(FileNotFoundError):
-                knowledge[file.path] = entries(self._files.read(file.path), file.path)
-        return digest_of(knowledge)
+        paths = [file.path for file in CATEGORY_FILES]
+        return digest_of({path: entries(self._files.find(path) or b"", path) for path in paths})
 
     def _present(self) -> bytes | None:
-        with contextlib.suppress(FileNotFoundError):
-            return self._files.read(DIGEST)
-        return None
+        return self._files.find(DIGEST)
 
     def _last(self) -> str:
         """The last result: ``made``, ``empty``, or an empty string."""

@@ -114,7 +114,7 @@ def outcome(files: Files, change: FileChange) -> dict[str, tuple[bytes, bytes]]:
     """
     found: dict[str, tuple[bytes, bytes]] = {}
     for path, steps in _by_path(change):
-        before = _read(files, path)
+        before = files.find(path)
         refuse_stale(before, steps)
         after = _after(before, steps)
         if after != before:
@@ -211,13 +211,6 @@ def _target(step: Step) -> str:
 
 def _is_place(path: str) -> bool:
     return path.startswith(PLACES) and path.endswith(".md") and "/".join(split_relative(path)) == path
-
-
-def _read(files: Files, path: str) -> bytes | None:
-    try:
-        return files.read(path)
-    except FileNotFoundError:
-        return None
 
 
 def _after_or_unchanged(

@@ -127,7 +127,7 @@ def level_of(path: str) -> int:
 
 def refuse_full(path: str, data: bytes) -> None:
     """Raises ``DocumentError`` if MEMORY.md would exceed its limits."""
-    lines = _lines(data)
+    lines = line_count(data)
     if path == MEMORY and (lines > MEMORY_LINES or len(data) > MEMORY_BYTES):
         raise DocumentError(
             f"would have {lines} lines and {len(data) / 1024:.1f} KB, more than {MEMORY_LINES} lines"
@@ -142,10 +142,11 @@ def with_line_count(path: str, data: bytes) -> bytes:
     if path != MEMORY:
         return data
     body = locate(data).body
-    return _COUNT.sub(rb"\g<1>%d" % _lines(data), data[:body], count=1) + data[body:]
+    return _COUNT.sub(rb"\g<1>%d" % line_count(data), data[:body], count=1) + data[body:]
 
 
-def _lines(data: bytes) -> int:
+def line_count(data: bytes) -> int:
+    """The number of lines of a file."""
     return data.count(b"\n") + (not data.endswith(b"\n"))
 
 

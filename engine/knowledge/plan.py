@@ -176,10 +176,7 @@ class _Planner:
     def _entries_of(self, path: str) -> list[Entry]:
         """The entries of a file, including planned ones."""
         if path not in self._entries:
-            try:
-                data = self._files.read(path)
-            except FileNotFoundError:
-                data = b""
+            data = self._files.find(path) or b""
             refuse_broken(data, path)
             self._entries[path] = list(entries(data, path))
         return self._entries[path]

@@ -72,6 +72,13 @@ class Files:
         with self._reading(relative) as descriptor:
             return descriptors.read_all(descriptor, limit, relative)
 
+    def find(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes | None:
+        """As ``read``, but ``None`` if the file does not exist."""
+        try:
+            return self.read(relative, limit=limit)
+        except FileNotFoundError:
+            return None
+
     def read_blocks(self, relative: str) -> Generator[bytes, None, None]:
         """The bytes of a regular file in blocks of at most 1 MiB, read lazily.
 

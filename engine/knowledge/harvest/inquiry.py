@@ -7,7 +7,6 @@ retried by the provider itself, and a spent budget is the person's decision.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -56,10 +55,7 @@ def task(name: str, files: Files | None = None, shipped: Path = _SHIPPED) -> str
     """
     path = f"{FOLDER}/{name}"
     hint = "correct it, or delete it to use the default"
-    data = None
-    if files is not None:
-        with contextlib.suppress(FileNotFoundError):
-            data = files.read(path, limit=_MAX_BYTES)
+    data = None if files is None else files.find(path, limit=_MAX_BYTES)
     if data is None:
         return (shipped / name).read_text("utf-8").strip()
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from engine.context.quoting import fenced
-from engine.context.replies import BadReply, is_control, without_thoughts
+from engine.context.replies import BadReply, is_control, says, without_thoughts
 from engine.knowledge.harvest.inquiry import framed, said_in
 from engine.knowledge.harvest.reading import SourceText
 from engine.transcripts.turn import Turn
@@ -168,6 +168,6 @@ def summary_in(text: str, cut: bool) -> str:
         plain = plain.rpartition("\n")[0].strip()
         if not plain:
             raise BadReply(_CUT)
-    if plain.strip("`\"'. \n") == _NOTHING:
+    if says(_NOTHING, plain):
         return ""
     return "".join(" " if is_control(c) and c not in "\n\t" else c for c in plain)

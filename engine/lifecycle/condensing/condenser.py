@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.delimiters import outside
 from engine.context.quoting import attribute, fenced
-from engine.context.replies import BadReply, fenced_blocks, is_control, why_no_line, without_thoughts
+from engine.context.replies import BadReply, is_control, says, unfenced, why_no_line, without_thoughts
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
@@ -211,10 +211,7 @@ class Condenser:
     def _drafted(self, blank: Proposal, sessions: Sequence[Session], day: date) -> Proposal:
         """A journal worded by a model."""
         files, path = self.knowledge.files, path_of(day, self.knowledge.files)
-        try:
-            journal = files.read(path).decode("utf-8", "replace")
-        except FileNotFoundError:
-            journal = ""
+        journal = (files.find(path) or b"").decode("utf-8", "replace")
         completed, error = self._ask(daily(sessions, journal, day))
         if completed is None:
             return replace(blank, refused=error)
@@ -266,10 +263,7 @@ class Condenser:
         return self.knowledge.config().lifecycle.memory_line_cap
 
     def _memory(self) -> bytes:
-        try:
-            return self.knowledge.files.read(MEMORY)
-        except FileNotFoundError:
-            return b""
+        return self.knowledge.files.find(MEMORY) or b""
 
 
 def _doubt(bullets: Sequence[Bullet], sessions: Sequence[Session], path: str) -> str:
@@ -376,9 +370,8 @@ def _words(text: str) -> list[str]:
 def _bytes(before: bytes, reply: str) -> bytes:
     """The file with its text replaced by a reply's."""
     text = without_thoughts(reply, REPLY_CHARACTERS)
-    blocks = fenced_blocks(text)
-    if len(blocks) == 1 and text.startswith("```"):
-        text = blocks[0]
+    if text.startswith("```"):
+        text = unfenced(text, REPLY_CHARACTERS)
     if any(is_control(character) for character in text if character not in "\n\r\t"):
         raise BadReply("the reply contains control or invisible characters")
     try:
@@ -453,7 +446,6 @@ MAX_CHARACTERS = 120_000
 """Maximum characters of a day's sessions in a prompt; longer ones are cut in the middle."""
 BULLET_CHARACTERS = 400
 _TOPIC_CHARACTERS = 60
-_REPLY_CHARACTERS = 64 * 1024
 
 SYSTEM = (
     "You keep the long-term memory of an agent. You are shown records of what happened and what was "
@@ -528,10 +520,8 @@ def read_journal(text: str, *, cut: bool) -> list[Bullet]:
     """
     if cut:
         raise BadReply("the reply was cut off at the token limit; raise condensing.max_tokens")
-    plain = without_thoughts(text, _REPLY_CHARACTERS)
-    blocks = fenced_blocks(plain)
-    plain = blocks[0] if len(blocks) == 1 else plain
-    if plain.strip("`\"'. \n") == NOTHING:
+    plain = unfenced(text, REPLY_CHARACTERS)
+    if says(NOTHING, plain):
         return []
     found: list[Bullet] = []
     topic = ""

@@ -17,7 +17,7 @@ from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries, plain, refuse_broken
 from engine.knowledge.file_changes import FileChange, Step
 from engine.knowledge.item import Category
-from engine.knowledge.pages import MEMORY_BYTES, OLD_JOURNALS
+from engine.knowledge.pages import MEMORY_BYTES, OLD_JOURNALS, line_count
 from engine.knowledge.similarity import SimilarEntries
 from engine.lifecycle.proposals import Proposal
 from engine.lifecycle.retention.memory import archive_steps, header_steps, text_of
@@ -92,10 +92,7 @@ def journal_change(
     Existing text is not changed, except the list of sessions in the header.
     """
     path = path_of(day, files)
-    try:
-        data = files.read(path)
-    except FileNotFoundError:
-        data = b""
+    data = files.find(path) or b""
     there = entries(data, path)
     known = SimilarEntries([replace(entry, text=_LABELLED.sub("", entry.text)) for entry in there])
     listed = listed_in(files, path)
@@ -122,10 +119,7 @@ def journal_change(
 
 def listed_in(files: Files, path: str) -> list[str]:
     """The sessions in a journal's header, which it already covers."""
-    try:
-        header = parse(files.read(path), path).header.get("sessions", ())
-    except FileNotFoundError:
-        return []
+    header = parse(files.find(path) or b"", path).header.get("sessions", ())
     return [name for name in header if isinstance(name, str)] if isinstance(header, list | tuple) else []
 
 
@@ -133,10 +127,7 @@ def _harvested(files: Files, day: date) -> list[tuple[Category, Entry]]:
     """Lines of the category files with a provenance of a day."""
     found: list[tuple[Category, Entry]] = []
     for file in CATEGORY_FILES:
-        try:
-            data = files.read(file.path)
-        except FileNotFoundError:
-            continue
+        data = files.find(file.path) or b""
         category = _CATEGORIES[file.path.rpartition("/")[2].removesuffix(".md")]
         for entry in entries(data, file.path):
             if entry.day == day.isoformat():
@@ -217,13 +208,8 @@ def summary_of(week: str) -> str:
 
 def journals_of(files: Files, week: str) -> list[tuple[date, bytes]]:
     """The journals of a week, by day."""
-    found = []
-    for day in days_of(week):
-        try:
-            found.append((day, files.read(path_of(day))))
-        except FileNotFoundError:
-            continue
-    return found
+    found = ((day, files.find(path_of(day))) for day in days_of(week))
+    return [(day, data) for day, data in found if data is not None]
 
 
 def kept_in(journals: Sequence[tuple[date, bytes]]) -> list[Kept]:
@@ -275,11 +261,11 @@ def promotion(
     for each in kept:
         if known.find(each.text) is not None:
             continue
-        known.add(Entry("", 0, 0, "", (), each.text, "", "", ""))
+        known.add(_entry(each.text))
         section = next((titles[name.casefold()] for name in each.names if name.casefold() in titles), "")
         section, line = section or each.names[0], f"- {each.day.isoformat()}: {each.text}"
         longer = with_line(after, line, section)
-        if longer.count(b"\n") + (not longer.endswith(b"\n")) > cap or len(longer) > MEMORY_BYTES:
+        if line_count(longer) > cap or len(longer) > MEMORY_BYTES:
             left.append(f"no room in MEMORY.md for {each.place}: {each.text}")
             continue
         after = longer
@@ -333,10 +319,7 @@ def quiet_projects(
         texts: Returns journals and conversations since a day.
         days: Days without a change or mention after which a project is idle.
     """
-    try:
-        data = files.read(PROJECTS)
-    except FileNotFoundError:
-        return
+    data = files.find(PROJECTS) or b""
     since = today - timedelta(days=days)
     listed = {name: entry for entry in entries(data, PROJECTS) if (name := _name(entry))}
     folders = {name: f"knowledge/projects/{slugify(name)}/" for name in listed}

@@ -323,10 +323,7 @@ class Reconstruction:
         days = [day for path, data in changed.items() if data is not None and (day := journal_day(path))]
         left: list[str] = []
         for week in dict.fromkeys(week_of(day) for day in sorted(days)):
-            try:
-                memory = files.read(MEMORY)
-            except FileNotFoundError:
-                memory = b""
+            memory = files.find(MEMORY) or b""
             change, more = promotion(memory, kept_in(journals_of(files, week)), cap, begun)
             left += more
             if change is not None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from engine.context.sources import MEMORY
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.file_changes import FileChange, Step
-from engine.knowledge.pages import MEMORY_BYTES
+from engine.knowledge.pages import MEMORY_BYTES, line_count
 from engine.knowledge.similarity import SimilarEntries, superseded
 from engine.store.header import locate
 
@@ -81,7 +81,7 @@ def plan_memory(data: bytes, others: Iterable[Entry], cap: int, now: datetime) -
     Args:
         others: The entries of more specific files.
     """
-    lines, size = data.count(b"\n") + (not data.endswith(b"\n")), len(data)
+    lines, size = line_count(data), len(data)
     blank = MemoryPlan(lines, size, cap, (), lines, size)
     if not (blank.is_over or blank.is_near):
         return blank

@@ -260,10 +260,7 @@ class Retention:
 
     def memory(self, now: datetime) -> MemoryPlan:
         """The plan for MEMORY.md."""
-        try:
-            data = self.knowledge.files.read(MEMORY)
-        except FileNotFoundError:
-            data = b""
+        data = self.knowledge.files.find(MEMORY) or b""
         return plan_memory(data, self.specific(), self._settings.memory_line_cap, now)
 
     def memory_proposal(self, plan: MemoryPlan) -> Proposal:

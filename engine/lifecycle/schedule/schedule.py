@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
@@ -27,8 +27,7 @@ from engine.lifecycle.schedule.job import (
     Stopped,
     Task,
 )
-from engine.settings.file import CONFIG_FILE, MAX_BYTES
-from engine.store import yamltext
+from engine.settings.file import CONFIG_FILE
 from engine.store.cron import HINT, OFF, problem, words
 from engine.store.files import lock_place
 from engine.topics.fields import near
@@ -132,7 +131,16 @@ class Schedule:
     def problems(self) -> tuple[Problem, ...]:
         """Unknown job names in ``lifecycle.schedule``."""
         named = self._config().lifecycle.schedule
-        return unknown_names(self._files, named, {job.name for job in self._jobs()}) if named else ()
+        known = {job.name for job in self._jobs()} if named else set()
+        found: list[Problem] = []
+        for name in named.keys() - known:
+            text = (self._files.find(CONFIG_FILE) or b"").decode("utf-8", "replace")
+            lines = enumerate(text.splitlines(), 1)
+            line = next((at for at, each in lines if f"{name}:" in each), 0)
+            hint = f"did you mean {guess}?" if (guess := near(name, known)) else "remove it"
+            what = f"lifecycle.schedule: no job {name}"
+            found.append(Problem(CONFIG_FILE, line, what, hint, "warning"))
+        return tuple(sorted(found, key=lambda each: each.line))
 
     def switched(self, name: str, cron: str | None) -> Mapping[str, str] | None:
         """The value of ``lifecycle.schedule`` that gives a job another schedule, ``off``, or its default
@@ -432,35 +440,6 @@ def is_taken(workspace: Workspace, name: str) -> bool:
     if lock is not None:
         lock.release()
     return lock is None
-
-
-def unknown_names(files: Files, named: Collection[str], known: Collection[str]) -> tuple[Problem, ...]:
-    """A problem with its line for each unknown name."""
-    return tuple(
-        Problem(
-            CONFIG_FILE,
-            _line(files, name),
-            f"lifecycle.schedule: no job {name}",
-            f"did you mean {guess}?" if (guess := near(name, known)) else "remove it",
-            "warning",
-        )
-        for name in named
-        if name not in known
-    )
-
-
-def _line(files: Files, name: str) -> int:
-    """The line of a name; 0 if the file can no longer be read."""
-    line = 0
-    try:
-        here: object = yamltext.parse(files.read(CONFIG_FILE).decode("utf-8-sig"), max_bytes=MAX_BYTES)
-    except (AutopoiesisError, OSError, UnicodeDecodeError, yamltext.YamlError):
-        return 0
-    for part in ("lifecycle", "schedule", name):
-        if not isinstance(here, yamltext.Mapping) or part not in here:
-            return 0
-        line, here = here.line_of(part), here[part]
-    return line
 
 
 class Running:
