@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine.context.flush_record import FlushRecord, HeldNote, WrittenNote, record_in
 from engine.flush.log import FlushLog
@@ -46,34 +44,6 @@ def test_written_records_are_read_back(tmp_path: Path) -> None:
     log_at(tmp_path).append(RECORD)
     assert log_at(tmp_path).records(RECORD.path) == (RECORD,)
     assert log_at(tmp_path).records("another.md") == ()
-
-
-def test_a_reader_sees_records_added_by_another_process(tmp_path: Path) -> None:
-    log = log_at(tmp_path)
-    assert log.records(RECORD.path) == ()
-    log_at(tmp_path).append(RECORD)
-    assert len(log.records(RECORD.path)) == 1
-
-
-def test_records_of_several_months_are_one_history(tmp_path: Path) -> None:
-    log = log_at(tmp_path)
-    log.append(RECORD)
-    data = (tmp_path / "logs/flushes-2026-06.jsonl").read_bytes()
-    (tmp_path / "logs/flushes-2026-05.jsonl").write_bytes(data.replace(b'"flushed"', b'"failed"'))
-    (tmp_path / "logs/flushes-2026-06.jsonl.bak").write_bytes(data)
-    assert [record.status for record in log.records(RECORD.path)] == ["failed", "flushed"]
-
-
-@given(st.integers(0, 2000), st.binary(max_size=40))
-def test_truncated_and_invalid_lines_are_skipped(
-    tmp_path_factory: pytest.TempPathFactory, cut: int, odd: bytes
-) -> None:
-    root = tmp_path_factory.mktemp("w")
-    log_at(root).append(RECORD)
-    file = root / "logs/flushes-2026-06.jsonl"
-    line = file.read_bytes()
-    file.write_bytes(line + line[: min(cut, len(line) - 2)] + b"\n" + odd.replace(b"\n", b" ") + b"\n" + line)
-    assert log_at(root).records(RECORD.path) == (RECORD, RECORD)
 
 
 WRONG: list[dict[str, Any]] = [

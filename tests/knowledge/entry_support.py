@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -80,6 +79,3 @@ class EntrySpace:
     def problem_lines(self) -> list[str]:
         """Returns the problems as lines of text."""
         return [f"{problem.severity}: {problem}" for problem in self.problems()]
-
-
-MakeSpace = Callable[[], EntrySpace]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.context.fixed import DIGEST_MAX_BYTES
-from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
+from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.digest import STATE, Digest, digest_of
 from engine.store.faults import trip
 from engine.store.files import Files
@@ -225,8 +225,3 @@ def test_a_broken_state_file_is_ignored(files: Files) -> None:
         digest = Digest(files)
         assert not digest.is_off() and digest.regenerate()
         files.remove("knowledge/digest.md")
-
-
-def test_every_category_file_has_a_section() -> None:
-    text = digest_text(**{file.path.split("/")[1][:-3]: "- a\n" for file in CATEGORY_FILES})
-    assert tuple(counts(text)) == SECTIONS

@@ -101,8 +101,3 @@ def test_only_the_largest_entries_are_listed(space: EntrySpace) -> None:
     scan = scan_entries(space.files)
     few = audit(scan, space.links(), lambda: space.repository, CleanupLog(space.files, lambda: NOON), top=1)
     assert [row.name for row in few.top] == ["big"]
-
-
-def test_a_workspace_without_entries_has_no_footprint(tmp_path: Path) -> None:
-    found = EntrySpace(tmp_path / "empty").desk.footprint()
-    assert (found.entries, found.size, found.top, found.recorded) == (0, 0, (), True)

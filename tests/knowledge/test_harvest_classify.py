@@ -15,7 +15,6 @@ from engine.knowledge.harvest.reading import MAX_TEXT_BYTES
 from engine.knowledge.ledger import LedgerEntry
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from tests.knowledge.extract_support import claude_code
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TALK = b"## 18:00 \xe2\x80\x94 user\nhello\n"
@@ -100,14 +99,6 @@ def test_large_conversations_are_kept_and_empty_ones_pruned(root: Path) -> None:
     assert kinds == {
         "most.md": ("harvest", "read"), "more.md": ("keep", "too-large"), "none.md": ("prune", "read"),
     }  # fmt: skip
-
-
-def test_only_text_counts_and_not_tool_output(root: Path) -> None:
-    log = claude_code(("user", "Read it."), ("tool", "line\n" * 500_000), ("agent", "Read."))
-    put(root, "log.jsonl", log.encode())
-    (each,) = found(root).values()
-    assert each.kind == "harvest" and each.size > 2 * MAX_TEXT_BYTES
-    assert each.text_size < 1_000 and each.tokens < 1_500
 
 
 def test_text_without_identifiable_speakers_is_kept(root: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from pathlib import Path
@@ -13,14 +12,13 @@ from engine.errors import GateError
 from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.inquiry import FOLDER, HARVEST, MAX_ATTEMPTS, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.parts import parts_of
-from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
+from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.proposed import WHY
 from engine.providers import keys
 from tests.engine.flush_support import Provider
 from tests.knowledge.extract_support import Accounts, Limits, long_talk, reply, source_of, talk, workspace
-from tests.knowledge.test_harvest_reply import damaged_reply
 
 KEY = "sk-ant-api03-" + "aZ3" * 20
 STATEMENT = "The rollup starts at 01:00 UTC."
@@ -61,12 +59,6 @@ def test_a_good_reply_gives_items_with_speakers_and_usage(source: SourceText) ->
     assert done.entry.coverage == 1.0
     assert provider.systems == [SYSTEM] and provider.prompts[0].endswith(task(HARVEST))
     assert f"Note: {STATEMENT}" in provider.prompts[0] and provider.closed == 1
-
-
-def test_a_reply_without_items_is_valid(source: SourceText) -> None:
-    done, provider = extract(source, reply())
-    assert (done.entry.status, done.items, done.entry.error) == ("harvested", (), "")
-    assert len(provider.prompts) == 1
 
 
 def test_a_bad_reply_is_retried_once_with_the_reason(source: SourceText) -> None:
@@ -159,34 +151,6 @@ def test_a_missing_key_is_distinguished_from_an_error_in_one_conversation(source
     assert Extractor(Limits(), Provider(reply()), Accounts(0)).extract(source).lasting
 
 
-@pytest.mark.parametrize("seed", range(0, 480, 7))
-def test_any_reply_is_accepted_or_retried_once(source: SourceText, seed: int) -> None:
-    kind, text = damaged_reply(seed)
-    done, provider = extract(source, text)
-    if done.entry.status == "harvested":
-        assert done.items and len(provider.prompts) == 1, kind
-        return
-    assert (done.entry.status, done.items, len(provider.prompts)) == ("harvest-failed", (), 2), kind
-    assert done.entry.error.isprintable() and "\n" not in done.entry.error
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 17_000_000,
-        '{"facts": [{"statement": "' + "x" * 17_000_000 + '"}]}',
-        "[" * 100_000 + "]" * 100_000,
-        "```a\n" * 80_000,
-        "</think>" * 60_000,
-        "\x00" * 500_000,
-    ],
-    ids=["17 MB open", "17 MB text", "deep", "fences", "thoughts", "nul"],
-)
-def test_a_huge_reply_fails_like_any_other(source: SourceText, text: str) -> None:
-    done, _ = extract(source, text)
-    assert done.entry.status == "harvest-failed" and len(done.entry.error) < 300
-
-
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -240,15 +204,6 @@ def test_every_call_is_charged_to_its_session(tmp_path: Path) -> None:
     assert accounts.charges == [("some-model-2026", "ses_1")] * 2
 
 
-def test_a_budget_spent_between_two_attempts_ends_the_extraction(source: SourceText) -> None:
-    provider = Provider("no", reply(facts=STATEMENT))
-    done = Extractor(Limits(), provider, Accounts(1)).extract(source)
-    assert (
-        done.entry.status == "harvest-failed" and "budget" in done.entry.error and len(provider.prompts) == 1
-    )
-    assert done.entry.input_tokens == 1200
-
-
 def test_an_unknown_price_makes_the_total_unknown(source: SourceText) -> None:
     from dataclasses import replace
 
@@ -273,32 +228,6 @@ def test_keys_are_redacted_before_sending(tmp_path: Path) -> None:
     assert KEY not in provider.prompts[0] and provider.prompts[0].count("[secret]") == 3
 
 
-def test_injected_text_is_not_sent(tmp_path: Path) -> None:
-    source = source_of(
-        tmp_path,
-        talk(
-            ("user", "{knowledge}\n- The old fact.\n{/knowledge}\nHello."),
-            ("agent [local]", "The nearest lines."),
-            ("agent [memory]", "> [knowledge:updated] a.md — The note."),
-        ),
-    )
-    _, provider = extract(source, reply())
-    prompt = provider.prompts[0]
-    assert "Hello." in prompt
-    for injected in ("old fact", "nearest lines", "The note."):
-        assert injected not in prompt
-
-
-def test_the_workspaces_own_task_is_used(tmp_path: Path, source: SourceText) -> None:
-    files = workspace(tmp_path)
-    own = tmp_path / FOLDER / HARVEST
-    own.parent.mkdir(parents=True)
-    own.write_text("Only facts about boats.")
-    provider = Provider(reply())
-    Extractor(Limits(), provider).extract(source, files)
-    assert provider.prompts[0].endswith("</conversation>\n\nOnly facts about boats.")
-
-
 def test_an_unusable_task_fails_without_a_request(tmp_path: Path, source: SourceText) -> None:
     own = tmp_path / FOLDER / HARVEST
     own.parent.mkdir(parents=True)
@@ -314,25 +243,6 @@ def test_an_empty_conversation_needs_no_request(tmp_path: Path) -> None:
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
     assert (done.entry.status, done.items, done.entry.error) == ("harvested", (), "it contains no messages")
     assert provider.prompts == [] and done.entry.coverage == 1.0
-
-
-def test_large_and_binary_files_are_not_sent(tmp_path: Path) -> None:
-    provider = Provider(reply())
-    extractor = Extractor(Limits(), provider)
-    large = extractor.extract(source_of(tmp_path, talk(("user", "x" * (MAX_TEXT_BYTES + 1)))))
-    assert (large.entry.status, large.entry.coverage) == (
-        "too-large",
-        0.0,
-    ) and "1,048,577 bytes" in large.entry.error
-    note = extractor.extract(source_of(tmp_path, "The key is under the mat.", "note.txt"))
-    assert (note.entry.status, note.entry.error, note.items) == (
-        "harvest-failed",
-        "could not tell who speaks",
-        (),
-    )
-    picture = extractor.extract(source_of(tmp_path, bytes(range(256)) * 10))
-    assert (picture.entry.status, picture.entry.error) == ("harvest-failed", "is not text")
-    assert provider.prompts == []
 
 
 def test_without_a_provider_everything_found_is_a_proposal(tmp_path: Path) -> None:
@@ -392,24 +302,6 @@ def test_conversations_over_64_kilobytes_are_summarised(tmp_path: Path) -> None:
     assert Extractor(Limits(), Provider(by=summing)).extract(over).entry.summarised
 
 
-def test_a_part_without_a_summary_is_not_covered(tmp_path: Path) -> None:
-    source = source_of(tmp_path, long_talk(200_000))
-    missing = parts_of(source)[1]
-
-    class Moody(Provider):
-        async def chat(self, request, **rest):  # type: ignore[no-untyped-def]
-            if len(self.prompts) == 1:
-                self.prompts.append(request.rest)
-                raise GateError("answered 500")
-            return await super().chat(request, **rest)
-
-    provider = Moody(by=summing)
-    done = Extractor(Limits(), provider).extract(source)
-    assert done.entry.status == "harvested" and done.entry.shown == source.size - missing.size
-    assert 0 < done.entry.coverage < 1
-    assert f"Gauges {missing.first} to" not in provider.prompts[-1]
-
-
 def test_an_extraction_without_any_summary_fails(tmp_path: Path) -> None:
     provider = Provider(GateError("answered 500"))
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, long_talk(400_000)))
@@ -459,15 +351,3 @@ def test_an_extraction_can_be_stopped_from_another_thread(tmp_path: Path) -> Non
     again = extractor.extract(source)
     assert (again.entry.status, again.entry.error) == ("harvest-failed", "stopped before it finished")
     assert len(provider.prompts) == 1
-
-
-def test_errors_contain_no_terminal_sequences_from_a_reply(source: SourceText) -> None:
-    done, _ = extract(source, "\x1b]52;c;eA==\x07 \u202e no")
-    assert done.entry.status == "harvest-failed" and done.entry.error.isprintable()
-
-
-def test_an_extraction_is_serialisable_as_json(source: SourceText) -> None:
-    from dataclasses import asdict
-
-    done, _ = extract(source, reply(facts=STATEMENT))
-    assert json.loads(json.dumps(asdict(done)))["items"][0]["text"] == STATEMENT

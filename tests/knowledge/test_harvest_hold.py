@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from engine.knowledge.harvest.extract import Extractor
 from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
@@ -19,51 +15,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import Text, ToolCall, Turn
 from engine.transcripts.typed import typed_in
-from tests.engine.flush_support import Provider
-from tests.knowledge.extract_support import Limits, source_of, talk, workspace
-from tests.knowledge.poisoned import POISONED, STATEMENT, Poisoned
-
-
-def outcome_of(case: Poisoned, root: Path) -> tuple[str, list[str]]:
-    """Returns the outcome of a deceived model's reply, and the items that are not held."""
-    source = source_of(root, case.text, f"talk{case.suffix}")
-    done = Extractor(Limits(), Provider(case.reply)).extract(source, workspace(root))
-    if done.entry.status != "harvested":
-        return "refused", []
-    held = {item.text: why_held(item, source.voices) for item in done.items}
-    others = [text for text in held if text != STATEMENT]
-    what = "held" if any(held[text] for text in others) else "written" if others else "refused"
-    return what, [text for text, why in held.items() if not why]
-
-
-@pytest.mark.parametrize("case", POISONED, ids=lambda case: case.name)
-def test_planted_text_is_never_written_without_review(case: Poisoned, tmp_path: Path) -> None:
-    _, unheld = outcome_of(case, tmp_path)
-    assert [text for text in unheld if text != STATEMENT] == []
-
-
-def test_no_planted_text_is_written_but_the_persons_statement_is(tmp_path: Path) -> None:
-    outcomes: Counter[str] = Counter()
-    genuine = 0
-    for number, case in enumerate(POISONED):
-        what, unheld = outcome_of(case, tmp_path / str(number))
-        outcomes[what] += 1
-        genuine += STATEMENT in unheld
-    print(f"\n{len(POISONED)} poisoned conversations: {dict(outcomes)}; the person's own: {genuine} written")
-    assert (
-        len(POISONED) >= 40
-        and outcomes["written"] == 0
-        and outcomes["refused"] + outcomes["held"] == len(POISONED)
-    )
-    # Only without known roles is it impossible to attribute the statement to the person.
-    assert genuine == len(POISONED) - 1
-
-
-def test_no_planted_marker_is_written(tmp_path: Path) -> None:
-    for number, case in enumerate(POISONED):
-        source = source_of(tmp_path / str(number), case.text, f"talk{case.suffix}")
-        written = [item.text for item in marked(source.turns) if not why_held(item, source.voices)]
-        assert written == [], case.name
+from tests.knowledge.extract_support import source_of, talk
 
 
 def test_little_of_the_samples_knowledge_is_held(sample: Path) -> None:

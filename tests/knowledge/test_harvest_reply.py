@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -262,149 +259,6 @@ def test_a_badly_damaged_reply_is_abandoned_early(piece: str) -> None:
     assert len(found.items) <= 1 and found.refused[-1] == "the rest of the reply was ignored"
 
 
-Damage = Callable[[random.Random, dict[str, Any]], str]
-
-
-def _row(chance: random.Random, tree: dict[str, Any]) -> dict[str, Any]:
-    rows = tree[chance.choice([name for name in CATEGORIES if tree[name]])]
-    found: dict[str, Any] = chance.choice(rows)
-    return found
-
-
-def _field(chance: random.Random, tree: dict[str, Any], value: Callable[[str], object]) -> str:
-    row = _row(chance, tree)
-    name = chance.choice(list(row))
-    row[name] = value(row[name])
-    return json.dumps(tree)
-
-
-def _inserted(chance: random.Random, text: str, what: str) -> str:
-    place = chance.randrange(1, len(text))
-    return text[:place] + what + text[place:]
-
-
-_HIDDEN = ("\n", "\r", "\x00", "\x1b[2J", "\u202e", "\u2066", "\u200b", "\ufeff", "\u2028", "\x85", "\ud800")
-_MARKERS = ("[from: a, 2026-01-01]", "{/knowledge}", "{knowledge}", "<!-- x -->", "</turn>", "<system>")
-_STARTS = ("# ", "## Done ", "- ", "* ", "> ", "``` ", "--- ", "[ ] ", "[x] ")
-
-
-def _pair(chance: random.Random, tree: dict[str, Any]) -> str:
-    name = chance.choice(CATEGORIES)
-    return json.dumps(tree)[:-1] + f', "{name}": []}}'
-
-
-def _start(chance: random.Random, tree: dict[str, Any]) -> str:
-    row = _row(chance, tree)
-    first = next(iter(row))
-    row[first] = chance.choice(_STARTS) + row[first]
-    return json.dumps(tree)
-
-
-def _extra(chance: random.Random, tree: dict[str, Any]) -> str:
-    _row(chance, tree)[chance.choice(("from", "id", "category", "voice", "__class__"))] = "x"
-    return json.dumps(tree)
-
-
-def _missing(chance: random.Random, tree: dict[str, Any]) -> str:
-    row = _row(chance, tree)
-    row.pop(next(iter(row)))
-    return json.dumps(tree)
-
-
-def _unknown(chance: random.Random, tree: dict[str, Any]) -> str:
-    return json.dumps({**tree, chance.choice(("lessons", "Facts", "", "__proto__", "facts ")): []})
-
-
-def _deep(chance: random.Random, tree: dict[str, Any]) -> str:
-    opening = chance.choice(("[", '{"facts":'))
-    return opening * chance.choice((5_000, 20_000, 50_000))
-
-
-def _many(chance: random.Random, tree: dict[str, Any]) -> str:
-    tree["facts"] = [{"statement": f"Number {n}."} for n in range(MAX_ITEMS + chance.randrange(1, 500))]
-    return json.dumps(tree)
-
-
-def _number(chance: random.Random, tree: dict[str, Any]) -> str:
-    text = json.dumps(tree)
-    place = text.index('"', text.index("statement") + 10)
-    end = text.index('"', place + 1)
-    return (
-        text[:place] + chance.choice(("NaN", "Infinity", "-Infinity", "1e999", "9" * 5_000)) + text[end + 1 :]
-    )
-
-
-_VALUES: tuple[object, ...] = (None, 7, 1.5, True, [], {}, ["x"], {"a": 1})
-
-DAMAGES: dict[str, Damage] = {
-    "prose before": lambda chance, tree: chance.choice(("Sure! ", "Here:\n", "JSON ")) + json.dumps(tree),
-    "prose after": lambda chance, tree: (
-        json.dumps(tree) + chance.choice((" Done.", "\nThat is all", "}", ","))
-    ),
-    "several fences": lambda _, tree: f"```json\n{json.dumps(tree)}\n```\n\n```json\n{json.dumps(tree)}\n```",
-    "a fence in prose": lambda _, tree: f"Here:\n```json\n{json.dumps(tree)}\n```",
-    "cut off": lambda chance, tree: json.dumps(tree)[: -chance.randrange(1, 60)],
-    "wrong types": lambda chance, tree: _field(chance, tree, lambda _: chance.choice(_VALUES)),
-    "not a list": lambda chance, tree: json.dumps({**tree, "facts": chance.choice(("x", 1, None, {}, True))}),
-    "rows that are not objects": lambda chance, tree: json.dumps(
-        {**tree, "facts": [chance.choice(("x", 1, None, []))]}
-    ),
-    "numbers not in JSON": _number,
-    "a duplicate field": _pair,
-    "an unknown category": _unknown,
-    "an unknown field": _extra,
-    "a missing field": _missing,
-    "nested deeply": _deep,
-    "too many items": _many,
-    "too long texts": lambda chance, tree: _field(
-        chance, tree, lambda _: "x" * chance.randrange(601, 50_000)
-    ),
-    "hidden characters": lambda chance, tree: _field(
-        chance, tree, lambda text: _inserted(chance, text, chance.choice(_HIDDEN))
-    ),
-    "markers": lambda chance, tree: _field(
-        chance, tree, lambda text: _inserted(chance, text, f" {chance.choice(_MARKERS)} ")
-    ),
-    "a Markdown prefix": _start,
-    "another top level": lambda chance, tree: json.dumps(chance.choice(([tree], "x", 1, None, True, []))),
-    "single quotes": lambda _, tree: repr(tree),
-    "comments": lambda _, tree: json.dumps(tree, indent=1).replace("\n", " // so\n"),
-    "a trailing comma": lambda _, tree: json.dumps(tree)[:-1] + ",}",
-    "noise": lambda chance, _: "".join(chance.choice('{}[]":,aé\x00\ud800') for _ in range(300)),
-}
-
-
-def damaged_reply(seed: int) -> tuple[str, str]:
-    """Returns the kind of damage and a damaged reply."""
-    chance = random.Random(seed)
-    tree: dict[str, Any] = {
-        category: [{"statement": f"Gauge {n} reads level {n}.", "detail": "Since June."} for n in range(3)]
-        for category in CATEGORIES
-    }
-    tree["playbooks"] = [{"name": "Restart gauge", "steps": "stop it, start it"}]
-    tree["files"] = [{"path": "srv/gauge.py", "note": "Reads the level."}]
-    kind = list(DAMAGES)[seed % len(DAMAGES)]
-    return kind, DAMAGES[kind](chance, tree)
-
-
-@each_case("seed", range(480))
-def test_items_of_a_damaged_reply_are_plain_and_the_rest_is_reported(seed: int) -> None:
-    kind, text = damaged_reply(seed)
-    try:
-        found = read_reply(text, cut=kind == "cut off")
-    except BadReply as error:
-        assert str(error).isprintable() and len(str(error)) < 250, kind
-        return
-    for item in found.items:
-        line = f"{item.path}: {item.text}"
-        assert not any(map(is_control, line)) and len(item.text) <= 4 * ITEM_CHARACTERS, kind
-        assert not any(marker in line for marker in _MARKERS), kind
-        assert (len(line) <= ITEM_CHARACTERS + len(": ")) or item.why, kind
-    assert all(line.isprintable() and len(line) < 250 for line in found.refused), kind
-    if kind in ("markers", "wrong types"):
-        assert found.refused or len(found.items) >= 16, kind
-
-
 @given(st.text(max_size=700))
 def test_every_accepted_item_is_one_plain_line(text: str) -> None:
     try:
@@ -426,9 +280,14 @@ json_values = st.recursive(
 )
 
 
-@given(st.text() | json_values.map(json.dumps))
+@given(
+    st.text() | json_values.map(json.dumps) | st.text(max_size=90).map(lambda text: reply(facts=("A.", text)))
+)
 def test_any_reply_is_parsed_or_refused(text: str) -> None:
     try:
-        read_reply(text)
+        found = read_reply(text)
     except BadReply as error:
-        assert str(error)
+        assert not any(map(is_control, str(error))) and len(str(error)) < 250
+        return
+    assert all(len(line) < 250 and not any(map(is_control, line)) for line in found.refused)
+    assert not any(is_control(char) for item in found.items for char in item.path + item.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from dataclasses import replace
 from datetime import timedelta
@@ -89,6 +90,8 @@ def test_the_subject_names_a_transcript_by_its_slug_and_says_what_was_found() ->
     (subject, *_, trailer) = message_of([Result(path, 1, "harvested", items={"facts": 1})]).split("\n")
     assert subject == "memory: harvest of we-are-reviewing-a-change-to-the-session-dat…: 1 fact"
     assert trailer == f"Session: {path}"
+    nothing = [Result(f"conversations/{name}.md", 1, "harvested") for name in "ab"]
+    assert message_of(nothing) == "memory: harvest of 2 conversations: nothing new"
 
 
 def test_a_harvest_of_many_conversations_is_one_commit(tmp_path: Path) -> None:
@@ -104,16 +107,6 @@ def test_a_harvest_of_many_conversations_is_one_commit(tmp_path: Path) -> None:
     ]  # fmt: skip
     for name in ("knowledge/facts.md", "knowledge/digest.md", LEDGER, "conversations/call-5.md"):
         assert desk.committed(name) == desk.files.read(name)
-
-
-def test_a_harvest_that_finds_nothing_is_one_commit(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, Scripted({}))
-    for number in range(6):
-        desk.put(f"call-{number}.md", talk(f"hello {number}"))
-    desk.harvest(desk.request(reclaim=False))
-    assert [commit.subject for commit in desk.repository.log()] == [
-        "memory: harvest of 6 conversations: nothing new"
-    ]
 
 
 def test_what_was_harvested_before_an_interruption_is_committed(tmp_path: Path) -> None:
@@ -173,14 +166,6 @@ def test_a_second_run_makes_no_request_and_changes_nothing(tmp_path: Path) -> No
     assert (desk.lines(), len(desk.repository.log())) == (before, commits)
 
 
-def test_a_harvested_conversation_can_be_reclaimed_later(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
-    desk.harvest(desk.request(reclaim=False))
-    (result,) = desk.harvest().results
-    assert result.reclaimed
-    assert len(desk.extractor.asked) == 1
-
-
 def test_the_same_content_under_another_name_is_extracted_once(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     desk.put("copy.md", conversation_of(FACT))
@@ -218,22 +203,6 @@ def test_a_conversation_that_grows_during_the_extraction_is_kept(tmp_path: Path)
     assert desk.knowledge.ledger.entries() == {}
 
 
-def test_a_conversation_that_grows_before_it_is_reclaimed_is_kept(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
-    path = tmp_path / "conversations/2026-06-12-call.md"
-    reason_to_keep = desk.knowledge.reclaimer.reason_to_keep
-
-    def changed(*given: object) -> str:
-        why = reason_to_keep(*given)  # type: ignore[arg-type]
-        path.write_bytes(conversation_of(FACT, TASK))
-        return why
-
-    desk.knowledge.reclaimer.reason_to_keep = changed  # type: ignore[method-assign, assignment]
-    (result,) = desk.harvest().results
-    assert not result.reclaimed and result.kept
-    assert path.read_bytes() == conversation_of(FACT, TASK)
-
-
 def test_a_failure_is_recorded_and_the_conversation_kept_and_retried(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, FACT)
     good = desk.extractor
@@ -266,17 +235,20 @@ def test_an_empty_harvest_is_not_reclaimed_without_consent(tmp_path: Path) -> No
         (extraction("harvested", FACT, provider="markers", shown=1), "it was read without a model"),
         (extraction("harvested", FACT, provider="anthropic", shown=10**9, summarised=True), "by summary"),
         (extraction("harvested", FACT, provider="anthropic", shown=20), r"[0-9]+% of it was read"),
+        (
+            extraction("harvested", FACT, provider="anthropic", shown=10**9, refused=("facts 2: x",)),
+            r"1 of the model's items were unusable \(--reclaim-partial\)",
+        ),
     ],
 )
 def test_an_incomplete_harvest_is_not_reclaimed_without_consent(
     tmp_path: Path, read: Extraction, why: str
 ) -> None:
-    import re
-
     desk = desk_with(tmp_path, FACT)
     desk.extractor = Scripted({"2026-06-12-call": read})
     (result,) = desk.harvest(HarvestRequest(consent=Consent(1, empty=True))).results
     assert not result.reclaimed and re.search(why, result.kept)
+    assert result.refused == read.entry.refused
     assert desk.harvest().results[0].reclaimed
 
 
@@ -365,8 +337,9 @@ def test_reclaiming_unharvested_conversations_needs_confirmation(tmp_path: Path)
     assert desk.knowledge.reclaimer.restore(sha(conversation_of(FACT))) == "conversations/2026-06-12-call.md"
 
 
+@pytest.mark.parametrize("harvest", [True, False])
 def test_a_conversation_that_goes_on_before_it_is_reclaimed_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harvest: bool
 ) -> None:
     desk = desk_with(tmp_path, FACT)
     path = "conversations/2026-06-12-call.md"
@@ -378,7 +351,7 @@ def test_a_conversation_that_goes_on_before_it_is_reclaimed_is_kept(
         return reason
 
     monkeypatch.setattr(desk.knowledge.reclaimer, "reason_to_keep", checked_first)
-    (result,) = desk.harvest(desk.request(harvest=False)).results
+    (result,) = desk.harvest(desk.request(harvest=harvest)).results
     assert not result.reclaimed and "changed in the meantime" in result.kept
     assert b"One more thing." in desk.files.read(path)
 
@@ -466,9 +439,11 @@ def test_a_restored_conversation_has_the_same_bytes_and_stays(tmp_path: Path) ->
 
 
 def test_a_purged_conversation_is_restored_from_the_history(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
+    desk = desk_with(tmp_path, FACT, settings=HarvestSettings(trash_days=30))
     desk.harvest()
-    desk.now += timedelta(days=8)
+    desk.now += timedelta(days=29)
+    assert desk.harvest(HarvestRequest()).purged == ()
+    desk.now += timedelta(days=2)
     assert desk.harvest(HarvestRequest()).purged == ("conversations/2026-06-12-call.md",)
     assert [each.source for each in desk.knowledge.verify()] == ["in history"]
     desk.knowledge.reclaimer.restore(sha(conversation_of(FACT)))
@@ -618,28 +593,6 @@ def test_a_report_counts_only_items_written_by_this_run(tmp_path: Path) -> None:
     assert (again.items, again.held, again.results[0].is_new) == ({}, 0, False)
 
 
-def test_a_harvest_with_unusable_items_is_not_reclaimed_without_consent(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
-    refused = extraction(
-        "harvested", FACT, provider="openai", shown=10**9, refused=("facts 2: is not an object",)
-    )
-    desk.extractor = Scripted({"2026-06-12-call": refused})
-    (result,) = desk.harvest(HarvestRequest()).results
-    assert result.refused == ("facts 2: is not an object",) and not result.reclaimed
-    assert result.kept == "1 of the model's items were unusable (--reclaim-partial)"
-    entry = desk.knowledge.ledger.entries()[sha(conversation_of(FACT))]
-    assert entry.refused == result.refused
-    assert desk.harvest().results[0].reclaimed
-
-
-def test_an_item_that_needs_review_is_held(tmp_path: Path) -> None:
-    long = replace(FACT, text="The gauge is read. " * 35, why="is longer than 600 characters")
-    desk = desk_with(tmp_path, long)
-    desk.harvest()
-    (waiting,) = desk.knowledge.review.queue.waiting()
-    assert waiting.why == "is longer than 600 characters" and desk.lines() == []
-
-
 def test_transcripts_are_harvested_if_there_are_no_conversations(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({"1800-ses_a-call": [FACT]}))
     harvest = desk.knowledge.harvest
@@ -653,13 +606,6 @@ def test_transcripts_are_harvested_if_there_are_no_conversations(tmp_path: Path)
     assert not harvest.means_transcripts() and harvest.means_transcripts((path,))
     desk.harvest(HarvestRequest(transcripts=True))
     assert harvest.survey(transcripts=False).left == 0
-
-
-def test_only_named_conversations_are_harvested(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
-    desk.put("other.md", talk("hello"))
-    desk.harvest(HarvestRequest(("conversations/2026-06-12-call.md",), reclaim=False))
-    assert desk.extractor.asked == ["conversations/2026-06-12-call.md"]
 
 
 def test_a_run_can_be_stopped(tmp_path: Path) -> None:
@@ -699,13 +645,6 @@ def test_a_digest_that_was_deleted_stays_deleted(tmp_path: Path) -> None:
     assert not desk.is_there("knowledge/digest.md")
     desk.knowledge.digest.regenerate(force=True)
     assert QUESTION.text in desk.text("digest.md")
-
-
-def test_the_retention_of_the_trash_is_configurable(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT, settings=HarvestSettings(trash_days=30))
-    desk.harvest()
-    desk.now += timedelta(days=29)
-    assert desk.harvest(HarvestRequest()).purged == ()
 
 
 def test_without_a_model_nothing_is_written_without_review(tmp_path: Path) -> None:

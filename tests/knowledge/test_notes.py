@@ -106,22 +106,6 @@ def test_a_note_on_a_missing_file_becomes_a_fact(notes: NoteFiles, repository: P
     assert edit.line == f"- {repository}/no.py: Reads twice. [from: 2026-06-12-talk, 2026-06-12]"
 
 
-def test_a_different_file_at_a_noted_path_gets_no_note(notes: NoteFiles, repository: Path) -> None:
-    path = repository / "ingest/pull.py"
-    notes.add(path, "n")
-    path.rename(repository / "ingest/old.py")
-    path.write_text("something else\n" * 20)
-    assert notes.of(path) is None
-    edit = notes.edit_for(Item("files", "x", str(path)), ORIGIN)
-    assert edit.path == "knowledge/facts.md"
-    question = notes.question(path)
-    assert question is not None and question.path == "tidemark/ingest/pull.py"
-    assert [each.path for each in question.candidates] == ["tidemark/ingest/old.py"]
-    notes.rebind(question.path, question.candidates[0].absolute)
-    found = notes.of(repository / "ingest/old.py")
-    assert found is not None and notes.questions() == () and notes.of(path) is None
-
-
 def test_a_stub_in_the_place_of_a_file_that_was_moved_and_edited_gets_no_note(
     notes: NoteFiles, repository: Path
 ) -> None:
@@ -177,14 +161,6 @@ def test_other_content_with_the_same_inode_causes_a_question(notes: NoteFiles, r
     assert notes.of(target) is None
     (question,) = notes.questions()
     assert [each.why for each in question.candidates] == ["the same inode, but other content"]
-
-
-def test_a_renamed_file_with_another_mtime_causes_a_question(notes: NoteFiles, repository: Path) -> None:
-    path = repository / "ingest/pull.py"
-    notes.add(path, "n")
-    target = path.rename(repository / "ingest/other.py")
-    os.utime(target, ns=(1, 1))
-    assert notes.of(target) is None and len(notes.questions()) == 1
 
 
 def test_too_many_files_of_the_same_length_are_not_compared(notes: NoteFiles, repository: Path) -> None:

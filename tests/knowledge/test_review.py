@@ -110,11 +110,6 @@ def test_an_invalid_line_is_skipped(queue: ReviewQueue, tmp_path: Path, line: st
     assert [each.item.text for each in queue.waiting()] == ["One."]
 
 
-def test_an_item_survives_a_round_trip() -> None:
-    item = waiting("One.")
-    assert pending_item_in(tree_of(item)) == item
-
-
 NOTE = Item("notes", "Gauges are read at six.", "knowledge/journal/2026-06-12.md", "agent")
 
 

@@ -40,11 +40,6 @@ def test_info_is_deterministic_and_sees_new_files(space: EntrySpace) -> None:
     assert "- b: What it holds. (knowledge/b/KNOWLEDGE.md)\n" in space.desk.info()
 
 
-def test_info_contains_no_bodies(space: EntrySpace) -> None:
-    space.entry("knowledge/a", "The body.\n")
-    assert "The body." not in space.desk.info()
-
-
 def test_info_counts_problems_if_there_are_any(space: EntrySpace) -> None:
     space.entry("knowledge/a")
     assert "problem" not in space.desk.info()
