@@ -28,7 +28,7 @@ from engine.context.replies import BadReply, quoted, says, unfenced, why_no_line
 from engine.errors import AutopoiesisError
 from engine.flush.log import FlushPlan, Part, digest, plan
 from engine.knowledge.apply import is_there
-from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, framed, without_secrets
+from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, framed, shortened, without_secrets
 from engine.knowledge.harvest.inquiry import prompt_of as question_of
 from engine.knowledge.harvest.reply import fields_of, read_rows
 from engine.knowledge.harvest.settle import finder
@@ -411,7 +411,7 @@ def prompt_of(turns: Sequence[tuple[int, Turn]], projects: Sequence[str]) -> tup
         text = render(bare(turn))
         if len(text) > TURN_CHARACTERS:
             in_part.append(number)
-        shown.append(framed(number, turn, fenced(_excerpt(text))))
+        shown.append(framed(number, turn, fenced(shortened(text, TURN_CHARACTERS, TURN_CHARACTERS // 3))))
     known = ", ".join(fenced(name) for name in projects[:MAX_PROJECTS])
     task = _TASK.format(
         projects=f"; the projects are: {known}" if known else " (there is no project yet: do not use it)",
@@ -456,13 +456,6 @@ def _note(row: Any, day: str, known: Sequence[str]) -> Item:
     project = to.partition(":")[2]
     why = f"{NO_PROJECT}{project}" if project and project not in known else ""
     return Item("notes", text, path_of(to, day), cast("Voice", source), SECRET if secrets else why)
-
-
-def _excerpt(text: str) -> str:
-    if len(text) <= TURN_CHARACTERS:
-        return text
-    tail = TURN_CHARACTERS // 3
-    return f"{text[: TURN_CHARACTERS - tail]}\n[…]\n{text[-tail:]}"
 
 
 _TO = re.compile(r"journal|memory|project:[\w][\w. -]{0,63}")

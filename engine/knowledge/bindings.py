@@ -22,7 +22,6 @@ import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -359,7 +358,7 @@ class NoteRecords:
         is_exact = slug == plain == cut and not re.search("--|/-|-/", key)
         if is_exact and not os.path.lexists(self._workspace.root / name):
             return name
-        short = sha256(key.encode("utf-8", "replace")).hexdigest()[:8]
+        short = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()[:8]
         return f"{FOLDER}/{cut}-{short}.md"
 
     def _load(self, notes: str) -> NoteRecord | None:

@@ -302,22 +302,6 @@ def test_a_provider_that_blocks_its_thread_is_abandoned_too(tmp_path: Path) -> N
         release.set()
 
 
-def test_closing_cancels_the_pending_request(tmp_path: Path) -> None:
-    provider = Provider(None)
-    asked = threading.Event()
-    provider.on_chat = asked.set
-    desk = Desk(tmp_path, provider, deadline_s=60.0)
-    desk.talk()
-    found: list[object] = []
-    thread = threading.Thread(target=lambda: found.extend(desk.flush()))
-    thread.start()
-    assert asked.wait(60)
-    desk.flusher.close()
-    thread.join(60)
-    assert found == ["failed"]
-    assert only_record(desk).error == "stopped before it finished"
-
-
 def test_after_a_failure_the_remaining_parts_are_recorded_without_a_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import DocumentError, PathRefused
+from engine.errors import DocumentError
 from engine.knowledge.apply import is_there, write
 from engine.knowledge.item import Edit, Item, Origin
 from engine.knowledge.pages import (
@@ -93,12 +92,6 @@ def test_the_section_is_created_at_the_end_and_then_extended(files: Files) -> No
     )
 
 
-def test_an_existing_note_is_not_added_again(files: Files) -> None:
-    path = memory(files, "# M\n")
-    assert add(files, note()) == add(files, note()) == 5
-    assert path.read_text().count("It is so.") == 1
-
-
 def test_sections_below_are_kept_below(files: Files) -> None:
     path = memory(files, f"# M\n\n## {HEADING}\n\n- a\n\n\n## Doubts\n- b\n")
     assert add(files, note()) == 6
@@ -152,27 +145,6 @@ def test_a_missing_project_gets_no_file(files: Files) -> None:
     with pytest.raises(DocumentError):
         add(files, note("project:gone"))
     assert not files.workspace.projects.exists()
-
-
-def test_a_file_that_is_not_text_is_left_alone(files: Files) -> None:
-    path = memory(files, "")
-    path.write_bytes(b"# M\n\xff\xfe\n")
-    with pytest.raises(DocumentError, match="UTF-8"):
-        add(files, note())
-    assert path.read_bytes() == b"# M\n\xff\xfe\n"
-
-
-def test_a_symlink_out_of_the_workspace_is_refused(
-    files: Files, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    outside = tmp_path_factory.mktemp("outside") / "x.md"
-    outside.write_text("# x\n")
-    folder = files.workspace.projects / "a"
-    folder.mkdir(parents=True)
-    os.symlink(outside, folder / "context.md")
-    with pytest.raises(PathRefused):
-        add(files, note("project:a"))
-    assert outside.read_text() == "# x\n"
 
 
 def test_projects_are_folders_with_a_context(files: Files) -> None:

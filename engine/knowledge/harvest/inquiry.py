@@ -89,6 +89,11 @@ def shown(number: int, turn: Turn) -> str:
     return framed(number, turn, said_in(turn))
 
 
+def shortened(text: str, limit: int, tail: int) -> str:
+    """A text, or its start and a ``tail`` of it if it has more than ``limit`` characters."""
+    return text if len(text) <= limit else f"{text[: limit - tail]}\n[…]\n{text[-tail:]}"
+
+
 def said_in(turn: Turn) -> str:
     """The text and actions of a turn, fenced so that they cannot close its tag."""
     return fenced(render(turn))

@@ -26,7 +26,7 @@ from engine.errors import AutopoiesisError, DocumentError
 from engine.knowledge.category_files import Entry, entries, plain, refuse_broken
 from engine.knowledge.entries import take_inventory
 from engine.knowledge.file_changes import FileChange, Step, digest
-from engine.knowledge.harvest.inquiry import Asker, without_secrets
+from engine.knowledge.harvest.inquiry import Asker, shortened, without_secrets
 from engine.knowledge.harvest.inquiry import shown as turn_shown
 from engine.knowledge.item import Item
 from engine.knowledge.pages import MEMORY_BYTES, projects, with_line_count
@@ -212,11 +212,9 @@ class Condenser:
         """A journal worded by a model."""
         files, path = self.knowledge.files, path_of(day, self.knowledge.files)
         journal = (files.find(path) or b"").decode("utf-8", "replace")
-        completed, error = self._ask(daily(sessions, journal, day))
-        if completed is None:
-            return replace(blank, refused=error)
-        blank = replace(blank, model=completed.model)
         try:
+            completed = self._ask(daily(sessions, journal, day))
+            blank = replace(blank, model=completed.model)
             bullets = read_journal(completed.text, cut=completed.cut)
         except BadReply as refused:
             return replace(blank, refused=str(refused))
@@ -227,36 +225,29 @@ class Condenser:
         """MEMORY.md worded by a model, if it passes the guards."""
         if secrets_in(data.decode("utf-8", "replace")):
             return replace(blank, refused="MEMORY.md contains what looks like a secret: not sent to a model")
-        completed, error = self._ask(question)
-        if completed is None:
-            return replace(blank, refused=error)
-        blank = replace(blank, model=completed.model)
-        change: FileChange
         try:
-            change, why = rewrite(
-                data,
-                completed.text,
-                cut=completed.cut,
-                cap=self._cap,
-                now=self.knowledge.clock(),
-                known=known,
-            )
+            completed = self._ask(question)
+            blank = replace(blank, model=completed.model)
+            text, cut, now = completed.text, completed.cut, self.knowledge.clock()
+            change, why = rewrite(data, text, cut=cut, cap=self._cap, now=now, known=known)
         except BadReply as refused:
             return replace(blank, refused=str(refused))
         return shown(self.knowledge.files, replace(blank, change=change, why=why))
 
-    def _ask(self, text: str) -> tuple[ChatReply | None, str]:
-        """A model's reply, or the reason why there is none."""
+    def _ask(self, text: str) -> ChatReply:
+        """A model's reply; raises ``BadReply`` with the reason if there is none."""
         settings = self._settings
         completer = self.completer(settings)
         if completer is None:
-            return None, f"condensing.provider {settings.provider} has no model"
+            raise BadReply(f"condensing.provider {settings.provider} has no model")
         account = self.knowledge.costs().account("condense", completer)
         try:
             answer = Asker(completer, settings, SYSTEM, "condensing.max_tokens", account).answer(text, "")
         except AutopoiesisError as error:
-            return None, str(error)
-        return answer.completed, answer.error
+            raise BadReply(str(error)) from error
+        if answer.completed is None:
+            raise BadReply(answer.error)
+        return answer.completed
 
     @property
     def _cap(self) -> int:
@@ -491,7 +482,8 @@ def daily(sessions: Sequence[Session], journal: str, day: date) -> str:
     records = []
     for session in sessions:
         turns, _ = without_secrets(enumerate(session.turns, session.first))
-        text = _excerpt("\n".join(turn_shown(number, turn) for number, turn in turns), room)
+        whole = "\n".join(turn_shown(number, turn) for number, turn in turns)
+        text = shortened(whole, room, room * 2 // 3)
         records.append(f'<conversation name="{attribute(session.name, 80)}">\n{text}\n</conversation>')
     task = _DAILY.format(
         day=day.isoformat(), bullets=MAX_BULLETS // 2, characters=BULLET_CHARACTERS - 100, nothing=NOTHING
@@ -546,13 +538,6 @@ def read_journal(text: str, *, cut: bool) -> list[Bullet]:
 
 def _record(name: str, text: str) -> str:
     return f'<record name="{attribute(name, 80)}">\n{fenced(redacted(text))}\n</record>'
-
-
-def _excerpt(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    tail = limit * 2 // 3
-    return f"{text[: limit - tail]}\n[…]\n{text[-tail:]}"
 
 
 MAX_SESSION_DAYS = 7

@@ -58,10 +58,8 @@ from engine.transcripts.places import find_session, head_fields, read_head
 if TYPE_CHECKING:
     from engine.context.recaps import Recap
     from engine.costs.costs import Costs
-    from engine.knowledge.harvest.inquiry import Asker
     from engine.knowledge.item import HeldItem, Plan
     from engine.knowledge.review import PendingItem, QueueResult
-    from engine.lifecycle.extraction.extractor import Extractor
     from engine.lifecycle.recaps.recaps import Recaps
     from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, ExtractionSettings
