@@ -19,10 +19,8 @@ from engine.store.files import Files
 from engine.store.paths import is_shared, shown
 
 if TYPE_CHECKING:
-    from engine.context.tools import ToolDefinition
     from engine.knowledge.archive import ArchiveReport, EntryArchive, Footprint
     from engine.knowledge.links import Links
-    from engine.store.files import Files
     from engine.store.repository import Repository
 
 
