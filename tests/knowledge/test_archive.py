@@ -265,20 +265,14 @@ def test_a_name_that_looks_like_a_secret_is_not_recorded_and_recorded_once(space
     assert record["path"] == "knowledge/archive/[secret]" and name not in json.dumps(record)
 
 
-def test_hostile_file_names_are_moved(space: EntrySpace) -> None:
+def test_hostile_file_names_and_files_ignored_by_git_are_moved(space: EntrySpace) -> None:
+    space.write(".gitignore", "*.tmp\n")
     for name in ("-rf", ":(exclude)a", "a\nb.md", "$(touch x)", "…"):
         space.write(f"{OLD}/files/{name}", name)
     space.commit()
+    space.write(f"{OLD}/cache.tmp", "x")
     before = contents(space.root / OLD)
     space.desk.archive(["incidents"], apply=True, consent=True)
     assert contents(space.root / COLD) == before and dirty(space) == []
     space.desk.restore("incidents")
     assert contents(space.root / OLD) == before and dirty(space) == []
-
-
-def test_files_ignored_by_git_are_moved(space: EntrySpace) -> None:
-    space.write(".gitignore", "*.tmp\n")
-    space.commit()
-    space.write(f"{OLD}/cache.tmp", "x")
-    space.desk.archive(["incidents"], apply=True, consent=True)
-    assert (space.root / COLD / "cache.tmp").read_text() == "x" and dirty(space) == []

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from engine.knowledge.harvest.markers import marked
-from engine.knowledge.harvest.reading import read_source
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import why_held
 from engine.provenance.hold import voice_of
 from engine.provenance.spoken import voices_of
-from engine.store.files import Files
-from engine.store.paths import Workspace
 from engine.transcripts.turn import Text, ToolCall, Turn
 from engine.transcripts.typed import typed_in
 from tests.knowledge.extract_support import source_of, talk
-
-
-def test_little_of_the_samples_knowledge_is_held(sample: Path) -> None:
-    files = Files(Workspace.open(sample))
-    conversations: dict[str, str] = {}
-    for path in (sample / "raw/conversations").rglob("*.md"):
-        found = re.search(r"(\d{4})/(\d\d)/(\d\d)/\d{4}-ses_[0-9a-f]+-(.*)\.md$", path.as_posix())
-        assert found is not None
-        conversations["-".join(found.groups())] = path.relative_to(sample).as_posix()
-    held: list[str] = []
-    after: list[str] = []
-    total = clear = 0
-    for name in ("facts", "decisions", "questions", "playbooks", "tasks"):
-        for line in (sample / f"knowledge/{name}.md").read_text().splitlines():
-            entry = re.fullmatch(r"- (.*) \[from: ([^,]+), [\d-]+\]", line)
-            if entry is None or entry[2] not in conversations:
-                continue
-            total += 1
-            item = Item("tasks_open" if name == "tasks" else name, entry[1])  # type: ignore[arg-type]
-            source = read_source(files, conversations[entry[2]])
-            clear += not source.voices.reads
-            if why_held(item, source.voices):
-                (after if source.voices.reads else held).append(entry[1])
-    print(
-        f"\ngenuine items of the sample that are held: {len(held)} of {clear} without outside text, "
-        f"{len(after)} of {total - clear} with mails or pages read"
-    )
-    assert total >= 70 and clear >= 20 and len(held) <= clear // 9 and len(after) * 2 <= total
 
 
 def held(text: str, *turns: tuple[str, str], root: Path, path: str = "") -> str:

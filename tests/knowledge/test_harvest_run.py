@@ -25,7 +25,6 @@ from engine.settings.model import DaySettings, HarvestSettings
 from engine.store.files import Files
 from tests.knowledge.harvest_support import (
     DECISION,
-    DONE,
     FACT,
     PLAYBOOK,
     POISON,
@@ -174,18 +173,6 @@ def test_the_same_content_under_another_name_is_extracted_once(tmp_path: Path) -
     assert [each.reclaimed for each in report.results] == [True, True]
     assert len(desk.knowledge.ledger.entries()) == 1
     assert len(desk.lines()) == 1
-
-
-def test_a_completed_task_is_moved_unchanged(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, TASK)
-    desk.harvest()
-    line = next(each for each in desk.lines() if TASK.text in each)
-    desk.extractor = Scripted({"later": [DONE]})
-    desk.put("later.md", talk("The advisory for the Hafenamt is written."))
-    desk.harvest()
-    text = desk.text("tasks.md")
-    assert text.index("## Done") < text.index(line)
-    assert text.count(TASK.text) == 1
 
 
 def test_a_conversation_that_grows_during_the_extraction_is_kept(tmp_path: Path) -> None:
@@ -390,29 +377,6 @@ def test_a_conversation_with_a_secret_is_neither_committed_nor_reclaimed(tmp_pat
     everything = subprocess.run(["git", "log", "-p", "--all"], cwd=tmp_path, capture_output=True, check=True)
     assert key.encode() not in everything.stdout
     assert FACT.text.encode() in everything.stdout
-
-
-def test_a_file_replaced_by_an_editor_during_a_harvest_loses_nothing(tmp_path: Path) -> None:
-    """L4: the saved text is kept and gets the line."""
-    desk = desk_with(tmp_path, FACT)
-    facts = tmp_path / "knowledge/facts.md"
-    facts.parent.mkdir()
-    facts.write_text("# Facts\n\n- old\n")
-    saved: list[bool] = []
-
-    def applied(files: Files, edit: Edit) -> Applied:
-        done = apply(files, edit)
-        if not saved:
-            (tmp_path / "new").write_text("# Facts\n\n- of the editor\n")
-            os.replace(tmp_path / "new", facts)
-            saved.append(True)
-        return done
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.knowledge.apply.apply", applied)
-        (result,) = desk.harvest().results
-    assert result.reclaimed
-    assert facts.read_text() == f"# Facts\n\n- of the editor\n- {FACT.text} {FROM}\n"
 
 
 def test_a_stale_save_over_harvested_lines_is_reported_and_can_be_undone(tmp_path: Path) -> None:
@@ -633,18 +597,6 @@ def test_a_read_only_workspace_is_surveyed_and_not_harvested(tmp_path: Path) -> 
     with pytest.raises(ReadOnly):
         desk.harvest()
     assert desk.extractor.asked == []
-
-
-def test_a_digest_that_was_deleted_stays_deleted(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, FACT)
-    desk.harvest()
-    (tmp_path / "knowledge/digest.md").unlink()
-    desk.extractor = Scripted({"later": [QUESTION]})
-    desk.put("later.md", conversation_of(QUESTION))
-    desk.harvest()
-    assert not desk.is_there("knowledge/digest.md")
-    desk.knowledge.digest.regenerate(force=True)
-    assert QUESTION.text in desk.text("digest.md")
 
 
 def test_without_a_model_nothing_is_written_without_review(tmp_path: Path) -> None:
