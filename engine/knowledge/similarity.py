@@ -220,25 +220,13 @@ _NUMBER_WORDS = {
             " fifteen sixteen seventeen eighteen nineteen twenty"
         )
     )
-} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-    "hundred": "100",
-    "thousand": "1000",
-    "million": "1000000",
-    "half": "1/2",
-    "quarter": "1/4",
-    "once": "1x",
-    "twice": "2x",
-    "third": "3.",
-    "fourth": "4.",
-    "fifth": "5.",
-}
+} | dict(
+    pair.split(":")
+    for pair in _words(
+        "thirty:30 forty:40 fifty:50 sixty:60 seventy:70 eighty:80 ninety:90 hundred:100 thousand:1000"
+        " million:1000000 half:1/2 quarter:1/4 once:1x twice:2x third:3. fourth:4. fifth:5."
+    )
+)
 
 _NEGATIONS = frozenset(
     _words(

@@ -34,37 +34,16 @@ from engine.startup.lazy import expression
 from engine.transcripts.turn import CORRECTION, QUOTED, Turn
 from engine.transcripts.typed import lines_of
 
-_LABELS: dict[str, Category] = {
-    "decision": "decisions",
-    "decided": "decisions",
-    "entscheidung": "decisions",
-    "beschluss": "decisions",
-    "fact": "facts",
-    "remember": "facts",
-    "note to self": "facts",
-    "lesson": "facts",
-    "lesson learned": "facts",
-    "learned": "facts",
-    "fakt": "facts",
-    "tatsache": "facts",
-    "lehre": "facts",
-    "merke": "facts",
-    "todo": "tasks_open",
-    "task": "tasks_open",
-    "action item": "tasks_open",
-    "aufgabe": "tasks_open",
-    "done": "tasks_done",
-    "erledigt": "tasks_done",
-    "open": "questions",
-    "open question": "questions",
-    "offen": "questions",
-    "offene frage": "questions",
-    "playbook": "playbooks",
-    "runbook": "playbooks",
-    "anleitung": "playbooks",
-    "file": "files",
-    "datei": "files",
+_LABELS_OF: dict[Category, str] = {
+    "decisions": "decision|decided|entscheidung|beschluss",
+    "facts": "fact|remember|note to self|lesson|lesson learned|learned|fakt|tatsache|lehre|merke",
+    "tasks_open": "todo|task|action item|aufgabe",
+    "tasks_done": "done|erledigt",
+    "questions": "open|open question|offen|offene frage",
+    "playbooks": "playbook|runbook|anleitung",
+    "files": "file|datei",
 }
+_LABELS = {label: category for category, labels in _LABELS_OF.items() for label in labels.split("|")}
 LESSONS = frozenset({"lesson", "lesson learned", "learned", "note to self", "lehre", "merke"})
 """Labels of facts learned from what happened."""
 _NAMES = "|".join(sorted(_LABELS, key=len, reverse=True))

@@ -179,15 +179,15 @@ def _bare(text: str) -> str:
     return " ".join(text.replace("**", "").replace("__", "").split()).strip(" -–—")
 
 
-_EVERYDAY = COMMON | {
-    *map(
+_EVERYDAY = COMMON | set(
+    map(
         stem,
-        ("please", "thing", "stuff", "okay", "yeah", "yes", "like", "want", "need", "also", "then", "again"),
-    ),
-    *map(
-        stem, ("always", "never", "use", "said", "instead", "let", "not", "don't", "anything", "everything")
-    ),
-}
+        """
+        please thing stuff okay yeah yes like want need also then again always never use said instead let not
+        don't anything everything
+        """.split(),  # noqa: SIM905 — one word a line would hide the module
+    )
+)
 _WORD = re.compile(r"[^\W_][\w'’-]*")
 _SENTENCE = re.compile(r"(?<=[.!?;])[\"')”’]*\s+")
 _BULLET = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")

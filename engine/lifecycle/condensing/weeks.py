@@ -36,14 +36,11 @@ MAX_BULLETS = 40
 """Maximum bullets added for a day."""
 
 _WORDS_OF: dict[Category, str] = {
-    "decisions": "Decided",
-    "facts": "Learned",
-    "tasks_done": "Done",
-    "tasks_open": "To do",
-    "questions": "Open",
-    "playbooks": "Playbook",
-}
-_ORDER = ("decisions", "facts", "playbooks", "tasks_done", "tasks_open", "questions")
+    "decisions": "Decided", "facts": "Learned", "playbooks": "Playbook", "tasks_done": "Done",
+    "tasks_open": "To do", "questions": "Open",
+}  # fmt: skip
+"""The words before lines of the journal, in the order of the lines."""
+_ORDER = tuple(_WORDS_OF)
 _CATEGORIES: dict[str, Category] = {
     "facts": "facts", "decisions": "decisions", "questions": "questions", "playbooks": "playbooks",
     "tasks": "tasks_open",
