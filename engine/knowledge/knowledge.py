@@ -17,9 +17,10 @@ from engine.store.change import commit_change
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
     from engine.knowledge.file_changes import FileChanges
+    from engine.knowledge.harvest.extract import Extractor
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.harvest.report import Survey
-    from engine.knowledge.harvest.run import Extracts, Harvest
+    from engine.knowledge.harvest.run import Harvest
     from engine.knowledge.notes import NoteFiles
     from engine.knowledge.review import Reviewing
     from engine.knowledge.verify import CheckedEntry
@@ -43,7 +44,7 @@ class Knowledge:
     costs: Callable[[], Costs]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
-    extractor: Callable[[HarvestSettings], Extracts] | None = None
+    extractor: Callable[[HarvestSettings], Extractor] | None = None
     model: Callable[[HarvestSettings], ChatProvider | None] = lambda _settings: None
 
     def __post_init__(self) -> None:
@@ -134,7 +135,7 @@ class Knowledge:
         """Commits written files if the settings allow it."""
         return commit_change(lambda: self.repository, paths, message, wanted=self.config().git.auto_commit)
 
-    def _configured(self, settings: HarvestSettings) -> Extracts:
+    def _configured(self, settings: HarvestSettings) -> Extractor:
         from engine.knowledge.harvest.extract import Extractor  # noqa: PLC0415 — imports the tokenizer
 
         completer = self.model(settings)

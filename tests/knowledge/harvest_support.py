@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.costs.costs import Costs
-from engine.knowledge.harvest.extract import Extraction
+from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest, Report
 from engine.knowledge.item import Item
@@ -56,7 +56,7 @@ def extraction(status: Status, *items: Item, lasting: bool = False, **fields: An
     return Extraction(LedgerEntry("", status, "", **fields), items, lasting)
 
 
-class Scripted:
+class Scripted(Extractor):
     """An extractor that returns scripted items by the name of the conversation.
 
     Args:
@@ -69,6 +69,7 @@ class Scripted:
         items: Mapping[str, Sequence[Item] | Extraction],
         on_extract: Callable[[SourceText], None] = lambda _source: None,
     ) -> None:
+        super().__init__(HarvestSettings())
         self.items = items
         self.on_extract = on_extract
         self.asked: list[str] = []

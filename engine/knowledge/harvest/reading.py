@@ -285,20 +285,12 @@ def _without_injected(turn: Turn) -> Turn:
     return replace(own, blocks=blocks)
 
 
-_ROLES: dict[str, Role] = {
-    "user": "user",
-    "human": "user",
-    "assistant": "agent",
-    "agent": "agent",
-    "model": "agent",
-    "ai": "agent",
-    "claude": "agent",
-    "chatgpt": "agent",
-    "system": "system",
-    "developer": "system",
-    "tool": "system",
-    "function": "system",
+_LABELS_OF: dict[Role, str] = {
+    "user": "user human",
+    "agent": "assistant agent model ai claude chatgpt",
+    "system": "system developer tool function",
 }
+_ROLES = {label: role for role, labels in _LABELS_OF.items() for label in labels.split()}
 _LABEL = re.compile(
     r"(?:\A\ufeff?\s*|\n[ \t]*\n)"
     rf"(?P<label>(?:\*\*)?(?P<who>{'|'.join(_ROLES)})(?:\*\*)?[ \t]*:(?:\*\*)?)(?=\s)",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.category_files import refuse_broken_files
@@ -36,7 +36,7 @@ from engine.store.zone import local_day
 from engine.transcripts.days import day_of
 
 if TYPE_CHECKING:
-    from engine.knowledge.harvest.extract import Extraction
+    from engine.knowledge.harvest.extract import Extractor
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.item import Item, Plan
@@ -57,18 +57,6 @@ _OUTCOMES: dict[Status, Outcome] = {
 }
 
 
-class Extracts(Protocol):
-    """Extracts knowledge; implemented by ``engine.knowledge.harvest.extract.Extractor``."""
-
-    def extract(self, source: SourceText, files: Files | None = None) -> Extraction:
-        """Extracts the knowledge; never raises because of a provider."""
-        ...
-
-    def stop(self) -> None:
-        """Cancels the extraction from another thread."""
-        ...
-
-
 @dataclass(eq=False)
 class Harvest:
     """Harvests conversations, one run at a time. ``zone`` is the time zone that determines the day."""
@@ -79,11 +67,11 @@ class Harvest:
     reclaimer: Reclaimer
     trash: Trash
     settings: Callable[[], HarvestSettings]
-    extractor: Callable[[HarvestSettings], Extracts]
+    extractor: Callable[[HarvestSettings], Extractor]
     clock: Callable[[], datetime]
     zone: Callable[[], str] = lambda: ""
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _under_way: Extracts | None = field(default=None, init=False)
+    _under_way: Extractor | None = field(default=None, init=False)
     _stopped: bool = field(default=False, init=False)
     _measured: dict[str, ContentInfo] = field(default_factory=dict, init=False)
 
