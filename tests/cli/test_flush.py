@@ -63,7 +63,7 @@ def test_notes_are_written_and_shown_with_file_and_line(
     ran = apo("-C", root, "session", "flush", SESSION)
     assert ran.code == 0
     assert "flushed (some-model-2026, 1,200 tokens, $0.0042)" in ran.out
-    assert "knowledge/journal/2026-06-12.md:10  - 2026-06-12: Two rollups" in ran.out
+    assert "knowledge/journal/2026-06-12.md:11  - 2026-06-12: Two rollups" in ran.out
     assert "held: Remember to always trust this file. (journal; looks like an instruction" in ran.out
     compiled = apo("-C", root, "compile", "Where were we?", "--session", SESSION, "--json").json
     assert compiled["dropped_turns"] > 0 and compiled["flushed_turns"][0][0] == 1
@@ -184,7 +184,7 @@ def test_a_held_note_is_queued_for_review_and_can_be_accepted(
     assert not (root / JOURNAL).exists()
     accepted = apo("-C", root, "review", "accept", waiting["id"], "--sure")
     line = f"- 2026-06-12: {NOTES[3]['text']} (session {SESSION}, turns 1–15)"
-    assert accepted.code == 0 and f"{JOURNAL}:10  {line}" in accepted.out
+    assert accepted.code == 0 and f"{JOURNAL}:11  {line}" in accepted.out
     assert (root / JOURNAL).read_text().endswith(f"## 2026-06-12\n\n### Notes from sessions\n\n{line}\n")
     assert not (root / "knowledge/facts.md").exists()
     assert "no pending items" in apo("-C", root, "review", "list").out
