@@ -12,7 +12,7 @@ from engine.errors import GateError
 from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.inquiry import FOLDER, HARVEST, MAX_ATTEMPTS, SUMMARY, SYSTEM, task
 from engine.knowledge.harvest.parts import parts_of
-from engine.knowledge.harvest.reading import SourceText
+from engine.knowledge.harvest.reading import MAX_TEXT_BYTES, SourceText
 from engine.knowledge.item import Item
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.proposed import WHY
@@ -243,6 +243,24 @@ def test_an_empty_conversation_needs_no_request(tmp_path: Path) -> None:
     done = Extractor(Limits(), provider).extract(source_of(tmp_path, ""))
     assert (done.entry.status, done.items, done.entry.error) == ("harvested", (), "it contains no messages")
     assert provider.prompts == [] and done.entry.coverage == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "status", "error"),
+    [
+        ("large.md", talk(("user", "x" * (MAX_TEXT_BYTES + 1))), "too-large", "has 1,048,577 bytes of text"),
+        ("note.txt", "The key is under the mat.", "harvest-failed", "could not tell who speaks"),
+        ("picture.md", bytes(range(256)) * 10, "harvest-failed", "is not text"),
+        ("memory.md", talk(("agent [memory]", "> [knowledge:updated] a.md — The note.")), "harvested", ""),
+    ],
+)
+def test_what_is_no_conversation_is_not_sent(
+    tmp_path: Path, name: str, data: str | bytes, status: str, error: str
+) -> None:
+    provider = Provider(reply())
+    done = Extractor(Limits(), provider).extract(source_of(tmp_path, data, name))
+    assert (done.entry.status, done.items, provider.prompts) == (status, (), [])
+    assert done.entry.error.startswith(error) and done.entry.coverage == (status == "harvested")
 
 
 def test_without_a_provider_everything_found_is_a_proposal(tmp_path: Path) -> None:

@@ -84,8 +84,6 @@ class Extractor:
             project = project_of(files.workspace.root / source.path) if files is not None else ""
             return Extraction(blank, to_review(source.turns, project))
         turns, _ = without_secrets(source.shown)
-        if not turns:
-            return Extraction(blank)
         return _asked(Inquiry(asker, source.name, source.session, model), source, turns, files, blank)
 
     def stop(self) -> None:

@@ -293,8 +293,6 @@ def item_of(category: Category, first: str, second: str = "", voice: Voice = "")
         _check(names[1], steps, HELD_CHARACTERS)
     match category:
         case "playbooks":
-            if "*" in first:
-                raise ValueError("name contains an asterisk")
             item = Item(category, f"**{first}**: {second}", voice=voice)
         case "files":
             item = Item(category, second, first, voice)
