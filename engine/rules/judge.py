@@ -1,22 +1,23 @@
 """Judges whether a sentence states a rule: something that holds for all later work, as opposed to what is
 asked for now, or said about the work.
 
-A multinomial logistic regression over the wording of a sentence and some features of its form; the forms in
-which people state rules are too many for a list. ``tests/training/judges.py`` fits it, ``data/`` says on
-what. No score outweighs a question, a limit in time, a thought, a plan or a report.
+A multinomial logistic regression over the words of a sentence and some features of its form; the forms in
+which people state rules are too many for a list. ``tests/training/rules.py`` fits it, ``data/`` says on what.
+No score outweighs a question, a limit in time, a thought, a plan or a report.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
-from engine.meaning.wording import WIDE, WORD, SentenceModel, wording
 from engine.rules.words import ALWAYS_ELSEWHERE, ONWARD_ELSEWHERE
 from engine.startup.lazy import expression
 
@@ -39,7 +40,7 @@ QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
 LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
-MODEL = SentenceModel(Path(__file__).parent / "data" / "judge.json")
+DATA = Path(__file__).parent / "data" / "judge.json"
 
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 400
@@ -48,6 +49,22 @@ _WIDE_LETTERS = 2
 _FEWEST = 2
 _FEWEST_OF_A_RULE = 4
 """Words of a rule that does not say that it holds on."""
+_RUNS = (3, 4)
+"""Lengths of the runs of characters."""
+_OF_WORDS, _OF_RUNS = 0.7, 3.0
+"""Value of a feature of words or form, and length of the vector of all runs."""
+
+_LITERAL = expression(r"`[^`\n]{1,80}`|(?<!\w)['\"‘“][^'\"’”\n]{1,60}['\"’”](?!\w)")
+_NAME = expression(
+    r"https?://\S+|@[\w-]{2,}|--[a-z][\w-]*|[\w~.-]*/[\w./*-]+|\b\w+\.(?:go|py|ts|tsx|js|md|json"
+    r"|sh|ya?ml|toml|txt|rs|sql|css|html)\b"
+    r"|\b[a-z]+[A-Z]\w+|\b\w*_\w+\b|#\d+|\b[A-Z]{2,}-\d+\b"
+)
+_NUMBER = expression(r"\b\d+\b")
+_TOKEN = expression(r"<\w+>|[^\W\d_]+(?:['’][^\W\d_]+)?|[?!]")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_HANGUL = expression(r"[\uac00-\ud7af]+")
+
 _I = re.IGNORECASE
 _WORK = (
     r"(?:commits?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|files?"
@@ -444,11 +461,18 @@ class Verdict:
 @lru_cache(maxsize=16_384)
 def judged(sentence: str) -> Verdict:
     """The verdict on a sentence or a clause of one."""
-    words = len(sentence.split()) + sum(map(len, WIDE.findall(sentence))) // _WIDE_LETTERS
+    words = len(sentence.split()) + sum(map(len, _WIDE.findall(sentence))) // _WIDE_LETTERS
     if len(sentence) > _MOST_CHARACTERS or words > _MOST_WORDS or (words < _FEWEST and sentence.isascii()):
         return Verdict(0.0, 0.0, 1.0, "not a sentence")
-    standing, once, other = MODEL.probabilities(features(sentence))
-    return Verdict(standing, once, other, *_said(sentence))
+    weights, base = _model()
+    scores = list(base)
+    for feature, value in features(sentence).items():
+        for kind, weight in enumerate(weights.get(feature, ())):
+            scores[kind] += weight * value
+    top = max(scores)
+    parts = [math.exp(score - top) for score in scores]
+    whole = sum(parts)
+    return Verdict(parts[0] / whole, parts[1] / whole, parts[2] / whole, *_said(sentence))
 
 
 def may_hold_on(sentence: str) -> bool:
@@ -517,12 +541,43 @@ def _said(sentence: str) -> tuple[str, int, float]:
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 
+@lru_cache(maxsize=1)
+def _model() -> tuple[Mapping[str, Sequence[float]], Sequence[float]]:
+    tree = json.loads(DATA.read_bytes())
+    return tree["weights"], tree["base"]
+
+
 def features(sentence: str) -> dict[str, float]:
-    """The features of a sentence with their values: its wording and its form."""
-    found = wording(sentence)
+    """The features of a sentence with their values: words, pairs of words, its beginning, its form, and its
+    runs of characters, which see through endings and typing errors.
+    """
+    text = _NUMBER.sub(" <num> ", _NAME.sub(" <name> ", _LITERAL.sub(" <literal> ", sentence)))
+    found = dict.fromkeys(_tokens(text), _OF_WORDS)
     forms = [name for name, form in _FORMS.items() if form.search(sentence)]
-    found.update((f"form:{name}", WORD) for name in forms)
-    found.update((f"forms:{one}&{other}", WORD) for one, other in combinations(forms, 2))
+    found.update((f"form:{name}", _OF_WORDS) for name in forms)
+    found.update((f"forms:{one}&{other}", _OF_WORDS) for one, other in combinations(forms, 2))
     if _QUESTION.search(sentence):
-        found["form:question"] = WORD
+        found["form:question"] = _OF_WORDS
+    padded = [f" {word} " for word in text.casefold().split()]
+    runs = Counter(
+        word[place : place + size]
+        for word in padded
+        for size in _RUNS
+        for place in range(max(0, len(word) - size + 1))
+    )
+    norm = math.sqrt(sum(count * count for count in runs.values())) or 1.0
+    found.update((f"={run}", _OF_RUNS * count / norm) for run, count in runs.items())
     return found
+
+
+def _tokens(text: str) -> Iterator[str]:
+    words = [word.casefold().replace("’", "'") for word in _TOKEN.findall(text) if not _WIDE.match(word)]
+    yield from words
+    yield from (f"{one} {other}" for one, other in pairwise(words))
+    yield from (f"{one} _ {other}" for one, other in zip(words, words[2:], strict=False))
+    if words:
+        yield f"^{words[0]}"
+        yield "^" + " ".join(words[:2])
+        yield f"{words[-1]}$"
+    for run in (*_WIDE.findall(text), *_HANGUL.findall(text)):
+        yield from (run[place : place + 2] for place in range(len(run) - 1))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError
 from engine.redaction.detect import redacted
 from engine.rules.habits import habit
-from engine.rules.judge import LIMITED, MODEL, gives_leave, may_hold_on, says_always
+from engine.rules.judge import DATA, LIMITED, gives_leave, may_hold_on, says_always
 from engine.rules.sentences import rules_in
 from engine.startup.lazy import expression
 from engine.store.monthly import MonthlyLog, line_of
@@ -179,8 +179,8 @@ class RuleLog:
 def _reader() -> bytes:
     """The first line of the cache: what was read by other code, or by another judge, is read again."""
     digest = hashlib.sha256()
-    elsewhere = (Path(__file__).parents[1] / name for name in ("transcripts/typed.py", "meaning/wording.py"))
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), *elsewhere, MODEL.path):
+    typed_words = Path(__file__).parents[1] / "transcripts" / "typed.py"
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), typed_words, DATA):
         digest.update(path.read_bytes())
     return line_of({"reader": digest.hexdigest()[:16]})
 

@@ -352,10 +352,7 @@ def test_a_clear_first_question_is_what_was_asked_though_it_names_little() -> No
         "Then asked: How does the current implementation of the memory store messages? Send an example.",
     )
     paste = "项目根不明确，但需要解析文件“/src/checkbox/package.json”中的导出映射项。"
-    lines = said(
-        ("user", f"这个怎么修复呀\n\n{paste}"),
-        ("agent", "我修复了 `package.json` 里的导出映射，现在可以构建项目了。"),
-    )
+    lines = said(("user", f"这个怎么修复呀\n\n{paste}"), ("agent", "我已经修复了错误，现在可以构建项目了。"))
     assert lines[0] == "Asked: 这个怎么修复呀"
 
 
@@ -420,17 +417,13 @@ def test_commands_to_the_program_and_requests_that_announce_a_paste_are_not_what
     turns = talk(
         ("10:00", "user [command]", "/clear"),
         ("10:01", "user", "Rename the harbour importer to quay importer."),
-        (
-            "10:02",
-            "agent",
-            "> [tool:Edit] C:\\work\\tides\\src\\quay.py → updated\n\nRenamed the harbour importer.",
-        ),
+        ("10:02", "agent", "> [tool:Edit] C:\\work\\tides\\src\\quay.py → updated\n\nRenamed the importer."),
         ("10:03", "user", "it did find this angle:"),
     )
     assert lines_of(parse(turns.encode(), path_of()).turns) == (
         "Asked: Rename the harbour importer to quay importer.",
         "Changed: src/quay.py",
-        "Done earlier: Renamed the harbour importer.",
+        "Done earlier: Renamed the importer.",
     )
 
 
@@ -882,15 +875,15 @@ def test_a_command_is_what_was_asked_if_it_asks_in_words_or_led_to_work() -> Non
     assert asked("/review 12", EDITED) == "Asked: /review 12"
 
 
-def test_what_was_done_is_told_before_what_was_found_and_a_summary_before_its_items() -> None:
+def test_an_item_that_says_what_was_done_comes_before_sentences_of_which_none_does() -> None:
     cause = "The delay of the second attempt was too short for the pier.\n\n"
     done = "- Added a retry with three attempts to `client.py`\n- The pier comes first"
     found = said(RETRY[0], ("agent", f"{cause}{done}"))
-    assert found == (ASKED, f"Done: {cause.strip()} Added a retry with three attempts to `client.py`")
-    summary = "I added a retry with three attempts to the uploader of the harbour."
-    items = "".join(f"- Added a test of the {each} to `client.py`\n" for each in ("delay", "pause", "limit"))
-    told = said(RETRY[0], ("agent", f"{summary}\n\n{items}"))[1]
-    assert told.startswith(f"Done: {summary} Added a test of the ")
+    assert found == (ASKED, "Done: Added a retry with three attempts to `client.py`")
+    whole = (
+        "I've successfully added a retry with three attempts.\n\n- Added a test of the delay to `client.py`"
+    )
+    assert said(RETRY[0], ("agent", whole))[1] == "Done: I've successfully added a retry with three attempts."
 
 
 def test_an_agents_own_summary_of_its_changes_hides_nothing_that_comes_after_it() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
-from engine.rules.judge import gives_leave, judged
+from engine.rules.judge import DATA, KINDS, gives_leave, judged
 from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 from tests.cases import each_case
@@ -288,7 +289,10 @@ def test_rules_are_found_within_a_message_about_a_task(text: str, rules: list[st
     assert [rule.casefold() for rule in plain(text)] == [rule.casefold() for rule in rules]
 
 
-def test_the_judge_weighs_all_that_a_sentence_may_be() -> None:
+def test_the_judge_has_a_weight_of_each_kind_for_every_feature() -> None:
+    tree = json.loads(DATA.read_bytes())
+    assert len(tree["base"]) == len(KINDS) and len(tree["weights"]) > 1_000
+    assert all(len(each) == len(KINDS) and all(map(math.isfinite, each)) for each in tree["weights"].values())
     verdict = judged("never push to main")
     assert verdict.is_plain and verdict.standing + verdict.once + verdict.other == pytest.approx(1)
 

@@ -28,20 +28,18 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 
 from engine.knowledge.category_files import plain
+from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
 from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path, subject_of, writes
-from engine.lifecycle.recaps.replies import PREPARES, REMAINS, SETTLED, Verdict, judged
 from engine.provenance.hold import doubt_of
 from engine.provenance.instructions import is_hostile_act, is_takeover
 from engine.provenance.spoken import in_fences, is_prose, voices_of
 from engine.provenance.voices import Voices
 from engine.redaction.detect import redact
-from engine.rules.judge import judged as judged_request
+from engine.rules.judge import judged
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
@@ -57,18 +55,10 @@ _MAX_MARKED = 3
 _MAX_CHOICES = 2
 _MIN_WORDS = 3
 _SENTENCE_WORDS = 5
-_LIKELY, _SURE = 0.3, 0.75
-"""Probabilities from which a sentence tells what came of the work: the likeliest of a reply, and any."""
-_DONE = 0.65
-"""The same for one that says what was done."""
-_OF_DONE = 0.5
-_TELLING = 2
-"""Words of a sentence that say what it is about."""
 _REQUEST = 0.5
 """The probability from which a sentence asks for something."""
 _MAX_ASKED = 12
 """Sentences of a message among which its request is looked for."""
-_MAX_SENTENCES = 2
 _LEAD_CHARACTERS = 800
 _LEAD_LINES = 6
 """What is read of a long message."""
@@ -107,10 +97,9 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     chosen = [each for each in _chosen(dialogue) if not any(each in line for line in lines)]
     lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
     lines += [f"Changed earlier: {earlier}"] if earlier else []
-    is_own = partial(_is_own, voices=voices)
-    told, when, left = _closing(dialogue, requests, (first, last), is_own)
     lines += [f"Changed: {changed}"] if changed else []
-    lines += [f"{'Done' if told.is_done else 'Said'}{when}: {told.text}"] if told.text else []
+    done, when, left = _closing(dialogue, requests, (first, last), lambda text: _is_own(text, voices))
+    lines += [f"{'Done' if _DID.match(done) else 'Said'}{when}: {done}"] if done else []
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
     kept = tuple(safe for line in lines if (safe := _safe(line)))
@@ -240,7 +229,7 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 
 def _closing(
     dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
-) -> tuple[_Told, str, str]:
+) -> tuple[str, str, str]:
     """How the session ended: the agent's last reply, " earlier" if it is none to what the person said last,
     and what was left open; each may be empty.
 
@@ -253,9 +242,9 @@ def _closing(
     waiting = [at for at in requests if at > end and not requests[at].endswith(_OPENS)]
     first, last = named
     if last > end:
-        told = _outcome(dialogue[first : end + 1], is_own) if first <= end else _Told()
+        done = _outcome(dialogue[first : end + 1], is_own) if first <= end else ""
     else:
-        told = _outcome(dialogue[last : end + 1], is_own)
+        done = _outcome(dialogue[last : end + 1], is_own)
     said = [turn for turn in tail if turn.role == "user" and turn.kind != COMMAND]
     is_early = not all(is_order(turn.text) for turn in said)
     left = ""
@@ -267,10 +256,10 @@ def _closing(
         elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
-        left = _left(_statements(dialogue[end]), is_own)
+        left = _left([text for text, _ in _statements(dialogue[end])], is_own)
     if last > end and not left:
-        told = _Told()  # nothing would tell that the request named last came after it
-    return told if told.text != left else _Told(), " earlier" if is_early else "", left
+        done = ""  # nothing would tell that the request named last came after it
+    return done if done != left else "", " earlier" if is_early else "", left
 
 
 def _concludes(tool: ToolCall) -> bool:
@@ -278,24 +267,24 @@ def _concludes(tool: ToolCall) -> bool:
     return tool.name in _RECORDS or bool(subject_of(tool))
 
 
-def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> _Told:
+def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
     """What the agent replied last, of some turns that begin with a request; empty if that says nothing.
 
     "Commit this" is no request of its own, and "Committed" says less than the reply before, which still holds
     if no file was written since.
     """
-    saved = _Told()
+    saved = ""
     for turn in reversed(dialogue):
         if turn.role == "user":
             if turn.kind != COMMAND and not is_order(turn.text):
                 break
         elif turn.kind != PLAN:
             said = _statements(turn)
-            left = _left(said, is_own)
-            found = _told([each for each in said if each.text != left], is_own)
-            if found.text and not (_SAVED.match(found.text) or _only_saves(turn)):
+            left = _left([text for text, _ in said], is_own)
+            found = _done([each for each in said if each[0] != left], is_own)
+            if found and not (_SAVED.match(found) or _only_saves(turn)):
                 return found
-            saved = saved if saved.text else found
+            saved = saved or found
             if any(map(writes, turn.tools)):
                 break
     return saved
@@ -306,33 +295,9 @@ def _only_saves(turn: Turn) -> bool:
     return bool(turn.tools) and all(_GIT.search(tool.summary) for tool in turn.tools)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A sentence of the agent's reply."""
-
-    text: str
-    is_item: bool  # of a list
-
-    @property
-    def verdict(self) -> Verdict:
-        return judged(self.text, is_item=self.is_item)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it says what was done, rather than found or proposed."""
-        return self.verdict.done >= _DONE
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it says something, and can be understood on its own."""
-        is_whole = not (self.text.endswith(_ASKING) or "```" in self.text or PREPARES.match(self.text))
-        is_long = word_count(self.text) >= _MIN_WORDS
-        return is_whole and is_long and len(telling(literal_terms(self.text))) >= _TELLING
-
-
-def _statements(turn: Turn) -> list[_Statement]:
-    """The sentences of the agent's reply."""
-    return [_Statement(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
+def _statements(turn: Turn) -> list[tuple[str, bool]]:
+    """The sentences of the agent's reply, each with whether it is an item of a list."""
+    return [(_bare(text), is_item) for text, is_item in _sentences(_reply(turn))]
 
 
 def _reply(turn: Turn) -> str:
@@ -346,44 +311,40 @@ def _reply(turn: Turn) -> str:
     return "\n\n".join(_ELEMENT.sub("", text) for text in texts).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What a reply says of its work; empty if it says nothing."""
-
-    text: str = ""
-    is_done: bool = False  # rather than found or proposed
-
-
-def _told(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> _Told:
-    """One or two sentences of a reply that say what was done or found: the first, which often sums the others
-    up, and the surest, of those after the last that announces a step if any does.
-    """
-    steps = [at for at, each in enumerate(said) if each.text.endswith(_OPENS) and PREPARES.match(each.text)]
-    clear = [[each for each in part if each.is_clear] for part in (said[max(steps, default=-1) + 1 :], said)]
-    likely = next(filter(None, ([one for one in part if one.verdict.told >= _LIKELY] for part in clear)), [])
-    lead = next((each for each in likely if not each.is_item), None)
-    sure = [each for each in likely if each.verdict.told >= _SURE and each is not lead]
-    sure.sort(key=lambda each: each.verdict.told + _OF_DONE * each.verdict.done, reverse=True)
-    best = sure or sorted(likely, key=lambda each: -each.verdict.told)[:1]
-    chosen: list[_Statement] = []
-    for each in dict.fromkeys((*([lead] if lead else ()), *best)):
-        if not chosen or sum(len(one.text) for one in (*chosen, each)) <= _SAID_CHARACTERS:
-            chosen += [each] if is_own(each.text) else []
-        if len(chosen) == _MAX_SENTENCES:
-            break
-    is_done = any(each.is_done for each in chosen)
+def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> str:
+    """One or two sentences that say what was done, found or proposed, after those that announce a step."""
+    steps = [at for at, (text, _) in enumerate(said) if text.endswith(_OPENS) and _PREPARES.match(text)]
+    rest = said[steps[-1] + 1 :] if steps else said
+    said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
+    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
+    listed = [text for text, is_item in tells if is_item]  # each says what was done
+    told = [text for text, is_item in tells if not is_item]
+    start = next((at for at, text in enumerate(told) if _DID.match(text)), -1)
+    told = told[max(start, 0) :] if start >= 0 or not listed else listed
     found = ""
-    for each in sorted(chosen, key=said.index):
-        found += f"{'' if not found or found[-1] in _ENDS else ';'} {each.text}"
-    return _Told(shortened(found.strip(), _SAID_CHARACTERS), is_done)
+    for sentence in itertools.islice(filter(is_own, told), 2):
+        if found and len(found) + len(sentence) > _SAID_CHARACTERS:
+            break
+        found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
+    return shortened(found.strip(), _SAID_CHARACTERS)
 
 
-def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
+def _tells(text: str, *, is_item: bool) -> bool:
+    """Whether a sentence of the agent says something on its own; one in a list only if it says what was
+    done."""
+    if text.endswith(_ASKING) or _PREPARES.match(text) or proposals.OFFER.search(text):
+        return False
+    if proposals.PASSED.search(text) or (is_item and not _DID.match(text)):
+        return False
+    fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
+    return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
+
+
+def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
     """A question of the agent, or a next step that it names, among its last sentences."""
     is_taken_up = False  # by what the agent says it does next
-    for each in reversed(said[-12:]):
-        text = each.text
-        is_next, is_taken_up = is_taken_up, PREPARES.match(text) is not None
+    for text in reversed(said[-12:]):
+        is_next, is_taken_up = is_taken_up, _PREPARES.match(text) is not None
         if is_taken_up:
             continue
         if text.endswith(("?", "？")):
@@ -391,10 +352,10 @@ def _left(said: Sequence[_Statement], is_own: Callable[[str], bool]) -> str:
                 continue
         elif (
             is_next
-            or not REMAINS.search(text)
+            or not _REMAINS.search(text)
             or text.endswith(_OPENS)
-            or each.is_done
-            or SETTLED.search(text)
+            or _DID.match(text)
+            or _SETTLED.search(text)
         ):
             continue
         if is_own(text):
@@ -470,7 +431,7 @@ def _opening(text: str, limit: int) -> str:
 
 def _is_request(sentence: str) -> bool:
     """Whether a sentence of a person asks something, or for something now."""
-    is_asking = sentence.endswith(("?", "？")) or judged_request(sentence).once >= _REQUEST
+    is_asking = sentence.endswith(("?", "？")) or judged(sentence).once >= _REQUEST
     return word_count(sentence) >= _SENTENCE_WORDS and is_asking
 
 
@@ -527,6 +488,22 @@ _CHOOSES = expression(
 """The start of a sentence that chooses."""
 _DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
 """What makes a sentence no choice yet."""
+_VERBS = (
+    "added|fixed|removed|renamed|updated|implemented|changed|moved|replaced|rewrote|refactored|extracted|introduced"
+    "|converted|simplified|modified|migrated"
+)
+_DID = expression(
+    rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
+    rf"|(?:{_VERBS})\b"
+    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
+    r"|prevents|lets"
+    r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
+    r"|(?:wrote|built|made|set up|put)\b"
+    r"|(?!(?:bas|relat|requir|expect|detail|ne|block|fail|reject|suppos|limit|propos|recommend|suggest"
+    r"|interest|unus|hundr)ed\b)[a-z]{2,}ed\b",
+    re.IGNORECASE,
+)
+"""The start of a sentence about what was done."""
 _SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
 _OPENS = (":", "：")
 _OF_PROGRAM = expression(
@@ -534,12 +511,41 @@ _OF_PROGRAM = expression(
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
 )
 """Commands to the agent's program itself."""
+_PREPARES = expression(
+    r"(?:you(?:['’]re| are) (?:absolutely |completely )?right|(?:i['’]m )?sorry|i apologi[sz]e"
+    r"|my (?:mistake|apologies)"
+    r"|let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
+    r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
+    r"|looking|reading|running|perfect|great|good|ready to|(?:okay|alright),? (?:so|i|let|the user)"
+    r"|(?:now )?i(?:['’]ll|['’]m (?:going to|using)|"
+    r" (?:will|can|see|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
+    r"|(?:好的|现在|首先|接下来|然后)?[，、,]?(?:让我|我(?:先|来|将|会|需要|看到|已经完整了解))"
+    r"|(?:maintenant,? )?(?:je (?:comprends|vois|vais)|laisse[zs]?-moi|voyons|corrigeons|parfait)\b"
+    r"|(?:ahora,? )?(?:d[ée]jame|voy a|veamos|entiendo|veo|tengo)\b"
+    r"|(?:jetzt )?(?:ich (?:verstehe|sehe|werde)|lass mich|schauen wir)\b"
+    r"|спасибо|(?:теперь )?(?:я (?:понимаю|сначала|сейчас)|давайте)|obrigad|gracias|danke|merci\b"
+    r"|まず|では、|それでは|먼저|이제 ",
+    re.IGNORECASE,
+)
+"""The start of a sentence about what the agent is about to do."""
 _POLITE = expression(
     r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
     r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
     r"|what do you think)\b|(?:什么|甚么)可以帮|(?:需要|要)我(?:帮|为)|何かお手伝い|무엇을 도와",
     re.IGNORECASE,
 )
+_REMAINS = expression(
+    r"\b(?:next steps? (?:is|are|would)|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet"
+    r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
+    r"|(?:has|have) not been|is blocked|waiting for you\w*|pending (?:your|on you)|once you"
+    r"|you(?:['’]ll| will) (?:need|have) to|needs? to be|nächste|noch nicht|steht aus|reste|pendiente)\b",
+    re.IGNORECASE,
+)
+"""What names work that is left."""
+_SETTLED = expression(
+    r"\b(?:nothing|no (?:action|changes?|further|more)|already|saved|committed|was|were)\b", re.IGNORECASE
+)
+"""What names work that is done, or how things were."""
 _TO_NOBODY = expression(
     r"(?:why|what|how|who|when|where)\b(?!.*\b(?:you\w*|i|me|we|us|our)\b)", re.IGNORECASE
 )
