@@ -114,7 +114,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "passphrase",
         "passphrase",
-        r"passphrase(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$))",
+        r"passphrase(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)",
         "",
         "phrase",
     ),

@@ -58,7 +58,7 @@ _VALUE = (
 _OPERATOR = (
     r"(?:\\{0,3}[\"'`\])]){0,3}(?:"
     r"[ \t]{0,3}:[ \t]?[A-Za-z_][\w.\[\]| ]{0,40}?[ \t]?=[ \t]{0,3}(?=[\"'])"  # password: str = "…"
-    r"|[ \t]{0,3}(?::=|=>|->|→|={1,3}|:(?!:)|：|＝)\s{0,3}"
+    r"|[ \t]{0,3}(?::=|=>|->|\\?→|={1,3}|:(?!:)|：|＝)\s{0,3}"
     r"|,[ \t]?(?=[\"'])|[ \t]?\|[ \t]"  # define("PASSWORD", "…"), | password | … |
     r"|[\"']?[^<>\n]{0,40}>"  # <password>…</password>
     r"|,?(?:\s|\\n){1,40}\\?[\"']?(?:value|default)\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
@@ -90,7 +90,10 @@ _AROUND = " \t\n\"'`\\“「«*)]}bfru"
 _STRING = ('"', "'")
 _PREFIXED = expression(r"(?<![A-Za-z0-9_])[bfru][\"']\Z")
 """Of a string in Python."""
-_SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？")
+_SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？|> \[[a-z]{4,10}:[^\]\n]{0,80}\] ")
+"""Also the head of a transcript's line about a call."""
+_FIELD_END = expression(r"\n| →(?= )")
+"""Also the end of a call in a transcript, which its result follows."""
 _COPULAS = frozenset(
     """
     is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
@@ -329,7 +332,7 @@ def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
     words = [(each[0], each.start(), each.end()) for each in _identifier(before).finditer(before, line)][
         -_MOST_WORDS:
     ]
-    after, _, _ = text[end : end + _AFTER].partition("\n")
+    after = _FIELD_END.split(text[end : end + _AFTER], 1)[0]
     gap = before[words[-1][2] :] if words else before[-3:]
     joint = _JOINTS.get(gap.strip(_AROUND), _OTHER) if gap else _NONE
     at = len(words) - 1

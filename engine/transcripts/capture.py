@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 
@@ -15,11 +15,11 @@ from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import valid_session_id
 from engine.transcripts.appender import TurnAppender
-from engine.transcripts.brief import one_line
+from engine.transcripts.brief import LIMIT, one_line
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render, strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, find_session, session_of, session_path
-from engine.transcripts.secrets import REDACTED_FIELD, clean_as_line
+from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import (
     MEMORY,
     Attachment,
@@ -237,25 +237,34 @@ class ConversationCapture:
         """A message as a turn, its time and its key; ``None`` if it is empty without injected blocks."""
         at = (new.at or self._clock()).astimezone(UTC)
         if new.tool or new.action:
-            first, second = (one_line(self._clean(strip_injected(t))) for t in (new.content, new.result))
+            first, second = self._line(new.content), self._line(new.result)
             if new.tool:
-                call = ToolCall(one_line(self._clean(new.tool), _NAME_LIMIT), first, second)
-                return Turn("agent", f"{at:%H:%M}", (clean_as_line(call, self._clean),)), at, new.key
-            _check_word("action", new.action)
-            if not first:
-                raise TranscriptError("a memory operation needs a path", hint="name the file that changed")
-            change = KnowledgeChange(new.action, first, second)
-            return Turn("agent", f"{at:%H:%M}", (change,), MEMORY), at, new.key
-        if new.role not in _ROLES:
-            raise TranscriptError(
-                f"unknown role {one_line(new.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
-            )
-        _check_word("kind of turn", new.kind)
-        text = self._clean(strip_injected(new.content.replace("\r\n", "\n")))
-        blocks: tuple[Block, ...] = tuple(Attachment(one_line(self._clean(path))) for path in new.attachments)
-        if text.strip():
-            blocks = (Text(text), *blocks)
-        return (Turn(new.role, f"{at:%H:%M}", blocks, new.kind), at, new.key) if blocks else None
+                turn = Turn("agent", "", (ToolCall(self._line(new.tool, _NAME_LIMIT), first, second),))
+            else:
+                _check_word("action", new.action)
+                if not first:
+                    raise TranscriptError(
+                        "a memory operation needs a path", hint="name the file that changed"
+                    )
+                turn = Turn("agent", "", (KnowledgeChange(new.action, first, second),), MEMORY)
+        else:
+            if new.role not in _ROLES:
+                raise TranscriptError(
+                    f"unknown role {one_line(new.role, 40)}", hint=f"use one of {', '.join(_ROLES)}"
+                )
+            _check_word("kind of turn", new.kind)
+            text = strip_injected(new.content.replace("\r\n", "\n"))
+            blocks: tuple[Block, ...] = (Text(text),) if text.strip() else ()
+            blocks += tuple(Attachment(self._line(path)) for path in new.attachments)
+            if not blocks:
+                return None
+            turn = Turn(new.role, "", blocks, new.kind)
+        return clean_turn(replace(turn, time=f"{at:%H:%M}"), self._clean), at, new.key
+
+    def _line(self, text: str, limit: int = LIMIT) -> str:
+        """A text on one line; a secret that only its lines or its end tell is redacted before."""
+        text = strip_injected(text)
+        return one_line(self._clean(text) if len(text) > limit or "\n" in text else text, limit)
 
     def end(
         self,

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 from engine.redaction.detect import PLACEHOLDER, redacted
-from engine.transcripts.entries import parse_entry, render_entry
-from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Text, ToolCall, Turn
+from engine.transcripts.format import parse_turns, render_turn
+from engine.transcripts.turn import Text, Turn
 
 REDACTED_FIELD = "redacted"
 """Header field of a transcript: the number of ``[secret]`` placeholders in its text."""
+_ESCAPED = "\\u{1b}"
+"""How a transcript writes the character with which terminals' colours begin."""
 
 
 def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
-    """Apply ``clean`` to every field of every block.
+    """Apply ``clean`` to a turn as it stands in a transcript, where all that may not be committed is found.
 
-    Each field is cleaned whole, before any truncation: half a key would no longer look like one.
+    A text may look like a key only because of what stands before it on its line, such as the command that
+    printed it.
     """
-
-    def cleaned(block: Block) -> Block:
-        match block:
-            case Text(text):
-                return Text(clean(text))
-            case ToolCall(name, summary, result):
-                return clean_as_line(ToolCall(clean(name), clean(summary), clean(result)), clean)
-            case Attachment(path):
-                return Attachment(clean(path))
-            case KnowledgeChange(action, path, summary):
-                return KnowledgeChange(clean(action), clean(path), clean(summary))
-
-    return replace(turn, blocks=tuple(map(cleaned, turn.blocks)))
-
-
-def clean_as_line(call: ToolCall, clean: Callable[[str], str]) -> ToolCall:
-    """A call, its fields already cleaned, cleaned again as the line that it becomes in the transcript.
-
-    There, a text may look like a key only because of what stands before it; the whole transcript would be
-    kept out of git.
-    """
-    if not call.result:
-        return call
-    line = render_entry(call)
-    again = clean(line)
-    if again == line:
-        return call
-    found = parse_entry(again)
-    return found if isinstance(found, ToolCall) else replace(call, result=PLACEHOLDER)
+    # Colours stand as they are printed, or their last letter would belong to the word behind it.
+    text = render_turn(turn).replace(_ESCAPED, "\x1b")
+    again = clean(text)
+    if again == text:
+        return turn
+    turns = parse_turns(again.replace("\x1b", _ESCAPED))[1]
+    blocks = turns[0].blocks if len(turns) == 1 else ()
+    if [*map(type, blocks)] == [*map(type, turn.blocks)]:
+        return replace(turn, blocks=blocks)
+    # What was redacted spans blocks, or the beginning of one, of which nothing is kept then.
+    if len(turn.blocks) == 1:
+        return replace(turn, blocks=(Text(PLACEHOLDER),))
+    parts = (clean_turn(replace(turn, blocks=(block,)), clean).blocks for block in turn.blocks)
+    return replace(turn, blocks=tuple(chain.from_iterable(parts)))

@@ -241,6 +241,21 @@ def test_a_result_that_is_a_secret_by_what_its_call_asked_for_is_replaced(
     assert turn.blocks == (ToolCall("Bash", "pass show mail", "[secret]"),)
 
 
+def test_a_secret_that_only_the_lines_or_the_end_of_a_result_tell_is_replaced(
+    capture: ConversationCapture, files: Files
+) -> None:
+    password, words = (
+        "Xk29dkq8" + "Lmz1",
+        "river candle stone maple tiger cloud amber rocket basket velvet garden",
+    )
+    path = capture.start("a")
+    capture.tool_call("a", "Bash", "cat logins.csv", f"host,password\nmail,{password}\n")
+    capture.tool_call("a", "Bash", "new wallet", f"{'word ' * 30}seed phrase: {words} falcon")
+    first, second = (call for turn in read(files, path).turns for call in turn.tools)
+    assert first.result == "host,password mail,[secret]"
+    assert second.result.endswith("seed phrase: [secret]")
+
+
 @pytest.mark.parametrize(
     ("action", "path"), [("", "a.md"), ("up dated", "a.md"), ("updated", " "), ("a]b", "a.md")]
 )

@@ -18,7 +18,8 @@ from engine.context.quoting import attribute, bare, fenced, speaker
 from engine.context.replies import BadReply, quoted
 from engine.errors import AutopoiesisError, DocumentError
 from engine.knowledge.harvest.reply import Reply, distinct
-from engine.redaction.detect import redact, redacted
+from engine.redaction.detect import PLACEHOLDER, redacted
+from engine.transcripts.format import render_turn
 from engine.transcripts.secrets import clean_turn
 from engine.transcripts.turn import Turn
 
@@ -73,15 +74,14 @@ def without_secrets(turns: Iterable[tuple[int, Turn]]) -> tuple[list[tuple[int, 
     Injected text is left out, as in the prompt. Every field of every block is checked in full: in a truncated
     line, half a key would no longer look like one.
     """
-    found = 0
-
-    def clean(text: str) -> str:
-        nonlocal found
-        plain, count = redact(text)
-        found += count
-        return plain
-
-    return [(number, clean_turn(bare(turn), clean)) for number, turn in turns], found
+    bared = [(number, bare(turn)) for number, turn in turns]
+    cleaned = [(number, clean_turn(turn)) for number, turn in bared]
+    found = sum(
+        render_turn(done).count(PLACEHOLDER) - render_turn(turn).count(PLACEHOLDER)
+        for (_, turn), (_, done) in zip(bared, cleaned, strict=True)
+        if done is not turn
+    )
+    return cleaned, found
 
 
 def shown(number: int, turn: Turn) -> str:
