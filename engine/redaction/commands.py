@@ -19,6 +19,33 @@ _CALLS = """
 login log_in login_as sign_in signin auth authenticate connect connection credential credentials mysqli pdo pw_set
 """
 """Functions whose arguments are a user and a password, in this order."""
+_KEYPAIRS = (
+    "uint8array.from(",
+    "id.json",
+    "keypair",
+    "secretkey",
+    "secret_key",
+    "private_key",
+    "privatekey",
+    "private key",
+)
+"""Before a key of Solana as numbers."""
+_PRINTERS = (
+    "pass show",
+    "gopass show",
+    "op read",
+    "bw get password",
+    "lpass show",
+    "vault kv get",
+    "openssl rand",
+    "pwgen",
+    "print-access-token",
+    "get-login-password",
+    "gh auth token",
+    "find-generic-password",
+    "secret-tool lookup",
+)
+"""Commands that print a secret alone."""
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|gpg)"
@@ -80,6 +107,19 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password on a command line", "wpa_passphrase ", r"wpa_passphrase \S{1,40} (?P<value>\S{6,80})", "", "real"),
     *(("password on a command line", each, rf"{each} (?:system/|scott/|[\w.]{{1,40}}/)(?P<value>[^\s@/\"']{{4,80}})", "", "real") for each in ("sqlplus", "impdp", "expdp", "rman")),
     ("password", "identified by", r"identified by (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
+    *(
+        ("private key", each, rf"{re.escape(each)}[^\n\[]{{0,60}}\[\s{{0,9}}(?P<value>(?:\d{{1,3}},\s{{0,9}}){{63}}\d{{1,3}})\s{{0,9}}\]", "$", "")
+        for each in _KEYPAIRS
+    ),
+    ("private key", "accounts", r"accounts\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
+    ("password", "auth=(", r"auth=\([\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
+    ("key of a cipher", "fernet(", r"fernet\(b?[\"'](?P<value>[\w-]{43}=)[\"']", "", ""),
+    ("secret of a signature", "jwt.", r"jwt\.(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
+    *(
+        ("printed secret", each, rf"{each}[^\n→]{{0,160}}(?:\n+| → )(?P<value>[^\s:]{{8,400}})(?=\s*(?:\n|$))", "$", "digits")
+        for each in _PRINTERS
+    ),
+    ("PIN", "pin", r"pin(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
     ("SNMP community", "com2sec", r"com2sec \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
     *(("password of a router", f"{word} {level} ", rf"{word} {level} (?P<value>\S{{4,80}})", "", "real" if level == "0" else "digits") for word in ("password", "secret") for level in "05789"),
     *(("password of a router", each, rf"{each}{_REST}\bkey (?:\d )?(?P<value>\S{{6,80}})", "", "digits") for each in ("tacacs", "radius", "isakmp")),
@@ -93,7 +133,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     *(("password file", f"{port}:", rf"{port}:(?:[^:\s]{{1,80}}:){{2}}(?P<value>[^\s\"':]{{3,200}})", r"[\w.*-]:$", "real") for port in ("5432", "5433", "3306", "6432")),
     *(
         ("seed phrase", each, rf"{each}\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed")
-        for each in ("seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed_phrase", "words:")
+        for each in ("seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed_phrase", "seed:", "words:")
     ),
     *(
         ("recovery code", each, rf"{each}s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", "")

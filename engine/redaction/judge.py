@@ -11,12 +11,14 @@ from engine.redaction.places import PLACE, RANDOM, STRICT, is_arn, surroundings
 from engine.redaction.shapes import SHAPE, shape
 from engine.redaction.values import (
     has_digit,
+    is_address,
     is_file,
     is_id,
     is_label,
     is_placeholder,
     is_public,
     is_reference,
+    is_slug,
 )
 from engine.startup.lazy import expression
 
@@ -38,10 +40,12 @@ _MANY_PARTS = 2
 _CACHE_KEY = expression(r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}")
 """Words and the hash of a file, as build services name what they keep."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
-_NUMBER = expression(r"\d[\d.,_]{0,14}")
+_NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
-_KEY_SIZE = 16
+_KEY_SIZE, _CUT_SIZE = 16, 6
+_PRIVATE = expression(r"(?i)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|seed)[^\n]{0,60}\Z")
+"""Before what is a secret though it looks like an address or a name."""
 _CUT_OFF = expression(r"[\"'`]?(?:\.\.\.|…)")
 """After the beginning of a key, which is no key."""
 QUOTES = "\"'`"
@@ -83,6 +87,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         or ("&#" in value and _ENTITY.search(value) is not None)
         or value.startswith("\\u{")  # as transcripts write a control character
         or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
+        or (len(value) > _KEY_SIZE and value.count(value[-1]) * 5 > len(value) * 2)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)
@@ -112,19 +117,26 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     may_be_words = found[_AT["joint"]] in STRICT or (found[_AT["is said"]] and password > key)
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
+    is_private = _PRIVATE.search(text, max(0, start - _BEFORE), start) is not None
+    if not is_private and (is_address(value) or (key > password and is_slug(value))):
+        return ""
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
         return ""
-    if named < _WEAKLY and not RANDOM.match(value):
+    near = max(
+        found[_AT[said]] if found[_AT[words]] < _NEAR + bool(is_set) else 0.0
+        for said, words in (("strongest password", "words to it"), ("strongest key", "words to that"))
+    )
+    if max(named, near if is_set else 0.0) < _WEAKLY and not RANDOM.match(value):
         return ""
-    for said, words in (("strongest password", "words to it"), ("strongest key", "words to that")):
-        if found[_AT[words]] < _NEAR:
-            named = max(named, found[_AT[said]])
+    named = max(named, near)
     is_other = found[_AT["other"]] > _IS_OTHER and found[_AT["key by one word"]] > _NAMES
     says_so = named >= (_NAMES_BEFORE_SIGN if found[_AT["joint"]] in STRICT else _NAMES)
     if probability(found) < (LEAST if says_so and not is_other else LEAST_UNNAMED):
         return ""
-    if _is_no_plain_text(text, start) or (len(value) >= _KEY_SIZE and _CUT_OFF.match(text, end)):
+    if _is_no_plain_text(text, start) or (
+        len(value) >= (_CUT_SIZE if key > password else _KEY_SIZE) and _CUT_OFF.match(text, end)
+    ):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
 

@@ -264,6 +264,7 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("private key in base64", "ls0tls1crudjtib", rf"LS0tLS1CRUdJTiB(?:{_PRIVATE})[\w+/=]{{40,}}", ""),
     ("webhook", ".tines.com/webhook/", r"\.tines\.com/webhook/(?P<value>[0-9a-f]{32}/[0-9a-f]{32})", ".$"),
     ("webhook", "/hooks/catch/", r"/hooks/catch/(?P<value>\d{4,10}/[a-z0-9]{5,20})", ".$"),
+    ("address with a key", ".quiknode.pro/", r"\.quiknode\.pro/(?P<value>[0-9a-f]{30,64})(?![\w-])", ".$"),
     ("address with a key", ".io/v3/", r"\.io/v3/(?P<value>[0-9a-f]{32})(?![\w-])", ".$"),
     ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),
     ("Terraform token", ".atlasv1.", rf"\.atlasv1\.{_DASHED}{{50,80}}", r"[A-Za-z0-9]{14}$"),
@@ -296,7 +297,7 @@ def kinds() -> tuple[Kind, ...]:
     for anchor in _MARKS.split():
         found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, check="mixed"))
     for anchor in _FIRST_MARKS.split():
-        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{20,200}}+(?![\w-])", check="mixed"))
+        found.append(Kind("key", anchor, rf"{anchor}[\w-]{{20,200}}+(?![\w-]|\.\w{{2,4}}\b)", check="mixed"))
     text = (Path(__file__).parent / "data" / "gitleaks.txt").read_text(encoding="utf-8")
     prefixed, _, assigned = text.partition("\n[assigned]\n")
     for name, anchors, rest in _rows(prefixed):

@@ -26,6 +26,8 @@ KINDS = ("nothing", "password", "key", "other")
 _FEW = 200
 _MOST_WORDS = 4
 _MOST_LETTERS = 24
+_OF_DIGITS = ("pin", "pins")
+"""Of digits alone (``commands``): elsewhere, a pin is a contact of a chip or a place on a map."""
 MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0dff\u0e30-\u0e4e"
 """Signs within words of Arabic, Hebrew, Thai and the scripts of India."""
 _SPLIT = expression(rf"(?:[^\W\d_]|[{MARKS}])+")
@@ -38,6 +40,7 @@ NOTHING: Meaning = (1.0, 0.0, 0.0, 0.0)
 
 def words(name: str) -> list[str]:
     """The words of a name, in lower case: ``dbPassword2`` has *db* and *password*."""
+    name = name.removesuffix("'s")
     if name.isascii():
         return [each.lower() for each in _ASCII_WORD.findall(name)]
     found: list[str] = []
@@ -139,7 +142,7 @@ def _weight(word: str, place: str) -> Meaning:
 def meaning(name: str) -> Meaning:
     """Probabilities of what a name says, in the order of ``KINDS``."""
     parts = words(name)[-_MOST_WORDS:]
-    if not parts:
+    if not parts or parts[-1] in _OF_DIGITS:
         return NOTHING
     scores = model()["base"]
     for at, word in enumerate(parts, 1):

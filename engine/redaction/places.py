@@ -96,7 +96,7 @@ _FIELD_END = expression(r"\n| →(?= )")
 """Also the end of a call in a transcript, which its result follows."""
 _COPULAS = frozenset(
     """
-    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
+    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je c'est
     jest są to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd
     adalah ialah là hai है คือ هي هو היא הוא 是 为 為 は 은 는 now temporarily
     """.split()  # noqa: SIM905 — words of one list
@@ -104,8 +104,12 @@ _COPULAS = frozenset(
 """What joins a name to its value in a sentence."""
 _SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
 _GLUED = ("是", "为", "為", "は", "が", "은", "는", "了", "คือ", "成")
+_CLAUSE = expression(r"[^,;?=/|{}\n]{0,40}")
+"""What may name the value before it."""
+_CLAUSE_WORD = 6
 _CALLED = expression(
-    r"[\"'`”」»]?,? (?:as|is|are|was|for)(?: (?:the|our|my|your|its|a|an|new|this))* "
+    r"[\"'`”」»]?,? (?:(?:that |it )?(?:is|was)|as|are|for|als|como|comme|come|som|jako)"
+    r"(?: (?:the|our|my|your|his|her|its|a|an|old|new|this))* "
     r"(?P<name>[A-Za-z][\w-]*(?: (?!(?:for|of|on|to|in|at|when|until|and|or|is|as)\b)[A-Za-z][\w-]*){0,4})"
 )
 """What a value is called after it: ``… as the admin password``."""
@@ -374,7 +378,7 @@ def _sentence_start(before: str) -> int:
     """Where the sentence or the line begins that a text ends in; the line before, if nothing stands on it."""
     line = before.rfind("\n") + 1
     if not before[line:].strip(" \t\"'`-*>+\\"):
-        line = before.rfind("\n", 0, max(0, line - 1)) + 1
+        line = before.rfind("\n", 0, len(before[:line].rstrip("\n"))) + 1
     elif (quoted_line := before.rfind("\\n")) > line:
         line = quoted_line + 2
     for match in _SENTENCE_END.finditer(before, line):
@@ -395,7 +399,9 @@ def _called_after(after: str, called: Meaning) -> tuple[Meaning, float]:
         return (said, 2.0) if said[0] < called[0] else (called, 0.0)
     is_after = 0.0
     if called[1] + called[2] < _NAMING:
-        for match in _identifier(after).finditer(after):
+        for match in _identifier(after).finditer(_CLAUSE.match(after)[0]):
+            if len(match[0]) > _CLAUSE_WORD and not match[0].isascii():
+                break  # a clause without spaces
             said = meaning(match[0]) if match[0].isalpha() else NOTHING
             if said[1] + said[2] > called[1] + called[2]:
                 called, is_after = said, 1.0

@@ -36,8 +36,10 @@ _LOGIN = expression(
 )
 _DIGIT = expression(r"\d")
 _PRINTED = expression(
-    r"\$ (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n]{4,300}\n+(?P<value>[^\s:]{8,400})(?=\n|\Z)"
+    r"(?:\$|> \[tool:[^\]\n]{1,40}\]) (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n→]{4,300}"
+    r"(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\n|\Z)"
 )
+"""Behind a prompt, and in a transcript."""
 
 
 def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]:
@@ -48,7 +50,7 @@ def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]
     line, last = _line(text, first)
     if not line or last >= len(text):
         return
-    if line.startswith("$ "):
+    if line.startswith(("$ ", "> [tool:")):
         match = _PRINTED.match(text, first)
         if match is not None and _DIGIT.search(match["value"]):
             yield *match.span("value"), word

@@ -25,7 +25,7 @@ _WORDS = frozenset(
     keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
     available accepted rejected refused denied checked verified confirmed asked used unused typed
     entered self args kwargs params config settings options request response payload data body
-    header headers result session cookie bytearray secretstr secretsmanager minioadmin
+    header headers result session cookie bytearray uint8array secretstr secretsmanager minioadmin
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _MARKS = "<[{(*•…$%@#!"
@@ -64,7 +64,7 @@ _PHRASE = expression(
     r"[\w-]{0,20}|value\d{0,4}|(?i:my|the|some|an?|new|old)(?i:key|token|secret|password|passwd|pass|pwd)\d{0,4}"
 )
 _ELSEWHERE = expression(
-    r"(?:\.{0,2}/|~/|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
+    r"(?:\.{0,2}/|~/|%2[Ff]|[A-Za-z]:[\\/]|https?:|file:|env[:.]|vault:|op:|ssm:|arn:|secretsmanager|keyring:|"
     r"projects/|sha\d+[:-]|md5[:-]|(?:process\.)?env\b|os\.|ENC\[|!!?[a-z/]+$|&[a-z_-]+$|data:)"
 )
 _PUBLIC = (
@@ -72,7 +72,7 @@ _PUBLIC = (
     *("iVBORw0", "/9j/4", "R0lGOD", "d09GM", "PHN2Zy", "UklGR", "JVBERi0", "LS0tLS1CRUdJTiBDRVJU"),
     *(f"MII{each}" for each in "ABCDEFGHIJ"),
     *("MFkwEwYHKoZIzj0CAQ", "MCowBQYDK2V", "MIGfMA0GCSqGSIb3DQEBAQUAA4", "MEUCI", "MEQCI", "MEYCI"),
-    *("pk_live_", "pk_test_", "W/"),
+    *("pk_live_", "pk_test_", "sb_publishable_", "phc_", "pk.eyJ", "W/"),
 )
 """How public keys, signatures, certificates, pictures, fonts and documents begin, most of them in base64."""
 _BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,")
@@ -109,13 +109,24 @@ _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
     r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub)[_-][A-Za-z0-9_-]{8,}"
     r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
+    r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
 )
-"""Ids of messages, tool calls, requests and the like, which services of models and others give."""
+"""Ids of messages, tool calls, requests, files and the like, which services of models and others give."""
+_HASHED = expression(r"[a-z]+(?:_[a-z]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
+"""A name with a hash in it, as of what is built and of an index of a table."""
+_ID_SIZES = (26, 33)
+_ADDRESS = expression(
+    r"S[TPM][0-9A-Z]{38,39}(?:\.[\w-]{1,60})?|G[A-Z2-7]{55}|(?:bc|tb|addr|cosmos)1[02-9ac-hj-np-z]{38,100}"
+)
+_BASE58 = expression(r"[1-9A-HJ-NP-Za-km-z]+")
+_MARK = expression(r"[-_:./]")
+_SLUG = expression(r"(?:[A-Za-z]+|[A-Za-z0-9]{1,12})(?:[-_:./](?:[A-Za-z]+|[A-Za-z0-9]{1,12})){1,15}")
+_SLUG_WORD = expression(r"(?<![A-Za-z0-9])(?:[a-z]{3,}|[A-Z][a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
 _KNOWN = expression(
-    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x[0-9a-fA-F]{40}"
+    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
-    r"|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+    r"|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
 )
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
@@ -173,7 +184,23 @@ def is_label(value: str) -> bool:
 
 def is_id(value: str) -> bool:
     """True if it has the form of the ids that services give to messages, tool calls and the like."""
-    return ("_" in value or "-" in value) and _ID.fullmatch(value) is not None
+    if not ("_" in value or "-" in value or len(value) in _ID_SIZES):
+        return False
+    return _ID.fullmatch(value) is not None or _HASHED.fullmatch(value) is not None
+
+
+def is_address(value: str) -> bool:
+    """True for an address of Stacks, Stellar or Bitcoin, and for 32 or 64 bytes in base58, as Solana's."""
+    return (
+        len(value) in (43, 44, 86, 87, 88) and _BASE58.fullmatch(value) is not None
+    ) or _ADDRESS.fullmatch(value) is not None
+
+
+def is_slug(value: str) -> bool:
+    """True for words joined by marks, with a number or two among them, as things in code are called."""
+    return _SLUG.fullmatch(value) is not None and 2 * len(_SLUG_WORD.findall(value)) >= len(
+        _MARK.findall(value)
+    )
 
 
 def is_published(text: str, start: int) -> bool:
@@ -182,7 +209,7 @@ def is_published(text: str, start: int) -> bool:
 
 
 def is_public(value: str) -> bool:
-    """True for a time, an address in Ethereum, Java objects, keys, lines in files, paths in SVG, prefixes."""
+    """True for a time, an address in Ethereum, Java objects, keys, lines in files, types, paths in SVG."""
     return (not value.isalnum() or value.startswith("0x")) and _KNOWN.fullmatch(value) is not None
 
 
@@ -199,7 +226,7 @@ def stands_for_key(value: str) -> bool:
 def is_mixed(value: str) -> bool:
     """True if letters and digits, or small and capital letters, alternate in it as they do in no name."""
     part = value[:200]
-    if not has_digit(part) or entropy(part) < 3 or is_placeholder(value):
+    if _HASHED.fullmatch(part) or not has_digit(part) or entropy(part) < 3 or is_placeholder(value):
         return False
     return _MIXED.search(part) is not None or any(
         len(each) >= 10
@@ -286,7 +313,7 @@ _EXAMPLES = frozenset("user username name pass password passwd pwd secret me foo
 
 
 def _is_credential(value: str) -> bool:
-    name = value.replace("_", "").replace("-", "")
+    name = value.replace("_", "").replace("-", "").rstrip(".,:;")
     return len(value) >= 8 and not (is_placeholder(value) or is_reference(value) or name.isalpha())
 
 
