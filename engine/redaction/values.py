@@ -86,7 +86,7 @@ _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[\w.()\[\]\"'!-]+[!=<>]=[^=\s]")
 _NAMES_ITSELF = expression(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
-    r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key|pwd|pass\b|auth))"
+    r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key(?!board)|pwd|pass\b|auth))"
 )
 _LABEL = expression(r"[^\W\d_](?:[^\W\d_]|[ '’.:?!*()…-])+")
 _TRANSLATED = expression(
