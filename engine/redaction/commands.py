@@ -12,42 +12,18 @@ _REST = r"[^\n|;&]{0,200}?"
 _ARGUMENT = r"\\?[\"']?(?P<value>[^\s\"'\\]{3,200})"
 _LOGIN = r"\\?[\"']?(?P<value>[^\s:\"'/]{0,64}:[^\s\"'\\]{3,200})"
 _COOKIES = (
-    r"cookie\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
+    r"\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
 )
-_CALLS = """
-login log_in login_as sign_in signin auth authenticate connect connection credential credentials mysqli pdo pw_set
-"""
+_CALLS = "login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set"
 """Functions whose arguments are a user and a password, in this order."""
-_KEYPAIRS = (
-    "uint8array.from(",
-    "id.json",
-    "keypair",
-    "secretkey",
-    "secret_key",
-    "private_key",
-    "privatekey",
-    "private key",
-)
+_KEYPAIRS = "uint8array.from(|id.json|keypair|secretkey|secret_key|private_key|privatekey|private key"
 """Before a key of Solana as numbers."""
-_PRINTERS = (
-    "pass show",
-    "gopass show",
-    "op read",
-    "bw get password",
-    "lpass show",
-    "vault kv get",
-    "openssl rand",
-    "pwgen",
-    "print-access-token",
-    "get-login-password",
-    "gh auth token",
-    "find-generic-password",
-    "secret-tool lookup",
-)
+_PRINTERS = "pass show|gopass show|op read|bw get password|lpass show|vault kv get|openssl rand|pwgen|print-access-token|get-login-password|gh auth token|find-generic-password|secret-tool lookup"
 """Commands that print a secret alone."""
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
+_REGISTRY = r"\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])"
 _READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|gpg)"
 _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
@@ -69,106 +45,68 @@ lftp                  | -u ?\S{1,60}?,
 usermod useradd       | -p ?
 """
 """Commands, and the option whose argument is a password."""
+_LINE, _ADDRESS, _FILE = "password on a command line", "address with a password", "password file"
 _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
-    (
-        "authorization header",
-        "authorization",
-        r"authorization\\?[\"']?\]?(?:\\?[\"'], ?\\?[\"']?value\\?[\"']?)?[ \t]{0,3}[:=, ][ \t]{0,3}\\?[\"']?(?:[a-z][\w-]{1,20}[ =]{1,2})?"
-        r"(?P<value>[\w.~+/=:-]{8,4000})",
-        "$",
-        "credential",
-    ),
-    ("bearer token", "bearer ", r"bearer (?P<value>[\w.~+/=-]{16,4000})", "", "digits"),
+    ("authorization header", "authorization", r"\\?[\"']?\]?(?:\\?[\"'], ?\\?[\"']?value\\?[\"']?)?[ \t]{0,3}[:=, ][ \t]{0,3}\\?[\"']?(?:[a-z][\w-]{1,20}[ =]{1,2})?(?P<value>[\w.~+/=:-]{8,4000})", "$", "credential"),
+    ("bearer token", "bearer ", r"(?P<value>[\w.~+/=-]{16,4000})", "", "digits"),
     ("cookie", "cookie", _COOKIES, "$", "cookie"),
-    (
-        "address with a password",
-        "://",
-        r"://(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])",
-        "$",
-        "login",
-    ),
-    ("address with a password", "@tcp(", r"(?=@tcp\()", r"[^\s\"'`/=]{1,80}:[^\s\"'`/=]{1,100}$", "login"),
-    ("password on a command line", "curl", rf"curl\b{_REST}\s(?:-b|--cookie)[ =][\"']?(?P<value>[\w.-]{{1,80}}=[^\s\"']{{12,999}})", "", "cookie"),
-    *(
-        ("password on a command line", each, rf"{each}[ =]?{_LOGIN}", r"[\s\"']$", "login")
-        for each in ("--user", "--auth", "--proxy-user", "--login")
-    ),
-    ("password on a command line", "curl", rf"curl\b{_REST}\s-[a-z]{{0,5}}u ?{_LOGIN}", "", "login"),
-    *(("password on a command line", each, rf"{each} -a ?{_LOGIN}", "", "login") for each in ("http", "https", "xh")),
-    *(
-        ("password on a command line", each, rf"{each}(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real")
-        for each in ("echo", "printf")
-    ),
-    ("password on a command line", "<<<", r"<<< ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
-    ("password on a command line", "htpasswd", r"htpasswd (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
-    ("password on a command line", "net use", r"net use (?:[^\n]{0,80}?/user:\S+|\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
-    ("password on a command line", "net user", r"net user \S{1,60} (?P<value>[^\s/\"'*][^\s\"']{3,100})", "", "digits"),
-    ("password on a command line", "convertto-securestring", r"[a-z-]+ (?:-string )?\\?[\"'](?P<value>[^\"'$\n\\]{3,200})", "", "real"),
-    ("password on a command line", "wpa_passphrase ", r"wpa_passphrase \S{1,40} (?P<value>\S{6,80})", "", "real"),
-    *(("password on a command line", each, rf"{each} (?:system/|scott/|[\w.]{{1,40}}/)(?P<value>[^\s@/\"']{{4,80}})", "", "real") for each in ("sqlplus", "impdp", "expdp", "rman")),
-    ("password", "identified by", r"identified by (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
-    *(
-        ("private key", each, rf"{re.escape(each)}[^\n\[]{{0,60}}\[\s{{0,9}}(?P<value>(?:\d{{1,3}},\s{{0,9}}){{63}}\d{{1,3}})\s{{0,9}}\]", "$", "")
-        for each in _KEYPAIRS
-    ),
-    ("private key", "accounts", r"accounts\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
-    ("password", "auth=(", r"auth=\([\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
-    ("key of a cipher", "fernet(", r"fernet\(b?[\"'](?P<value>[\w-]{43}=)[\"']", "", ""),
-    ("secret of a signature", "jwt.", r"jwt\.(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
-    *(
-        ("printed secret", each, rf"{each}[^\n→]{{0,160}}(?:\n+| → )(?P<value>[^\s:]{{8,400}})(?=\s*(?:\n|$))", "$", "digits")
-        for each in _PRINTERS
-    ),
-    ("PIN", "pin", r"pin(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
-    ("SNMP community", "com2sec", r"com2sec \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
-    *(("password of a router", f"{word} {level} ", rf"{word} {level} (?P<value>\S{{4,80}})", "", "real" if level == "0" else "digits") for word in ("password", "secret") for level in "05789"),
-    *(("password of a router", each, rf"{each}{_REST}\bkey (?:\d )?(?P<value>\S{{6,80}})", "", "digits") for each in ("tacacs", "radius", "isakmp")),
-    ("password of a network", "wifi:", r"wifi:(?:[^;:\n]:[^;\n]{0,40};){0,4}P:(?P<value>(?:\\.|[^;\\\n]){4,80}+);", "", "real"),
-    *(("login of a mail server", each, rf"{re.escape(each)}\s{{1,9}}(?P<value>[^\s:]{{1,80}}:\S{{3,100}})", ".$", "login") for each in ("]:587", "]:465")),
-    *(
-        ("registry login", each, r"_?auth\\?[\"']?\s{0,3}[:=]\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])", ".$" if each[0] == "_" else "", "mixed")
-        for each in ('auth":', 'auth\\":', 'auth" :', "auth':", "auth: ", "_auth=")
-    ),
-    ("password file", ":*:", r":\*:[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
-    *(("password file", f"{port}:", rf"{port}:(?:[^:\s]{{1,80}}:){{2}}(?P<value>[^\s\"':]{{3,200}})", r"[\w.*-]:$", "real") for port in ("5432", "5433", "3306", "6432")),
-    *(
-        ("seed phrase", each, rf"{each}\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed")
-        for each in ("seed phrase", "recovery phrase", "secret phrase", "mnemonic", "seed_phrase", "seed:", "words:")
-    ),
-    *(
-        ("recovery code", each, rf"{each}s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", "")
-        for each in ("recovery code", "backup code", "scratch code", "rescue code")
-    ),
-    ("app password", "pass", r"pass(?:word|wd)?\s?=\s?[\"']?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?=[\"'\s]|$)", "$", ""),
-    ("password", 'variable "', r'variable "[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
-    ("address with a password", "jdbc:oracle:", r"jdbc:oracle:\w{1,8}:[^\s/:@]{1,60}/(?P<value>[^\s@]{3,80})@", "", "real"),
-    ("password on a command line", "radtest ", r"radtest (?:-\w \S{1,20} )?\S{1,60} (?P<value>[^\s\"'$]{4,80})", "", "real"),
-    ("password on a command line", "isql ", r"isql (?:-\w )?\w\S{0,60} \w\S{0,60} (?P<value>[^\s\"'$-][^\s\"']{3,80})", "", "digits"),
-    ("password on a command line", " -u ", r" -u [\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
-    *(
-        ("password", f"{each}(", rf"{each}\((?:[^()\"'\n]{{0,80}}[\"'][^\"'\n]{{0,160}}[\"'], ?){{1,3}}?[\"'](?P<value>[^\s\"'/]{{8,80}})[\"']", "$", "digits")
-        for each in _CALLS.split()
-    ),
-    ("password file", "chpasswd:", r"chpasswd:\s{1,20}(?:expire: \w{1,9}\s{1,20})?(?:list|users):[ |]{0,3}\s{1,20}(?P<value>[\w.-]{1,40}:\S{4,80})", "", "login"),
-    *(("password hash", f"${each}$", rf"\${each}\$[\w./$=,+-]{{20,200}}", r"(?<![\w$])$", "") for each in ("1", "5", "6", "8", "9", "y", "2y", "2a", "2b", "apr1")),
-    (
-        "passphrase",
-        "passphrase",
-        r"passphrase(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)",
-        "",
-        "phrase",
-    ),
-    ("ticket of Kerberos", "$krb5", r"\$krb5[a-z]{2,8}\$\d{1,3}\$[^\s\"']{40,4000}", "", ""),
+    (_ADDRESS, "://", r"(?P<value>[^\s/@:\"'`<>]{0,128}(?::[^\s/@\"'`<>]{1,256})?)@(?=[\w\[$%{.-])", "$", "login"),
+    (_LINE, "curl", rf"\b{_REST}\s(?:-b|--cookie)[ =][\"']?(?P<value>[\w.-]{{1,80}}=[^\s\"']{{12,999}})", "", "cookie"),
+    (_LINE, "--user|--auth|--proxy-user|--login", rf"[ =]?{_LOGIN}", r"[\s\"']$", "login"),
+    (_LINE, "curl", rf"\b{_REST}\s-[a-z]{{0,5}}u ?{_LOGIN}", "", "login"),
+    (_LINE, "http|https|xh", rf" -a ?{_LOGIN}", "", "login"),
+    (_LINE, "echo|printf", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
+    (_LINE, "<<<", r" ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
+    (_LINE, "htpasswd", r" (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
+    (_LINE, "net use", r" (?:[^\n]{0,80}?/user:\S+|\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
+    (_LINE, "net user", r" \S{1,60} (?P<value>[^\s/\"'*][^\s\"']{3,100})", "", "digits"),
+    (_LINE, "convertto-securestring", r" (?:-string )?\\?[\"'](?P<value>[^\"'$\n\\]{3,200})", "", "real"),
+    (_LINE, "wpa_passphrase ", r"\S{1,40} (?P<value>\S{6,80})", "", "real"),
+    (_LINE, "sqlplus|impdp|expdp|rman", r" (?:system/|scott/|[\w.]{1,40}/)(?P<value>[^\s@/\"']{4,80})", "", "real"),
+    (_LINE, "radtest ", r"(?:-\w \S{1,20} )?\S{1,60} (?P<value>[^\s\"'$]{4,80})", "", "real"),
+    (_LINE, "isql ", r"(?:-\w )?\w\S{0,60} \w\S{0,60} (?P<value>[^\s\"'$-][^\s\"']{3,80})", "", "digits"),
+    (_LINE, " -u ", r"[\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
+    ("printed secret", _PRINTERS, r"[^\n→]{0,160}(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\s*(?:\n|$))", "$", "digits"),
+    ("password", "identified by", r" (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
+    ("password", 'variable "', r'[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
+    ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
+    ("password", "auth=(", r"[\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
+    ("secret of a signature", "jwt.", r"(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
+    ("key of a cipher", "fernet(", r"b?[\"'](?P<value>[\w-]{43}=)[\"']", "", ""),
+    ("private key", _KEYPAIRS, r"[^\n\[]{0,60}\[\s{0,9}(?P<value>(?:\d{1,3},\s{0,9}){63}\d{1,3})\s{0,9}\]", "$", ""),
+    ("private key", "accounts", r"\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
+    ("PIN", "pin", r"(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
+    ("SNMP community", "com2sec", r" \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
+    ("password of a router", "password 0 |secret 0 ", r"(?P<value>\S{4,80})", "", "real"),
+    ("password of a router", "|".join(f"{word} {level} " for word in ("password", "secret") for level in "5789"), r"(?P<value>\S{4,80})", "", "digits"),
+    ("password of a router", "tacacs|radius|isakmp", rf"{_REST}\bkey (?:\d )?(?P<value>\S{{6,80}})", "", "digits"),
+    ("password of a network", "wifi:", r"(?:[^;:\n]:[^;\n]{0,40};){0,4}P:(?P<value>(?:\\.|[^;\\\n]){4,80}+);", "", "real"),
+    ("login of a mail server", "]:587|]:465", r"\s{1,9}(?P<value>[^\s:]{1,80}:\S{3,100})", ".$", "login"),
+    ("registry login", 'auth":|auth\\":|auth" :|auth\':|auth: ', _REGISTRY, "", "mixed"),
+    ("registry login", "_auth=", _REGISTRY, ".$", "mixed"),
+    (_FILE, ":*:", r"[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
+    (_FILE, "5432:|5433:|3306:|6432:", r"(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", r"[\w.*-]:$", "real"),
+    (_FILE, "chpasswd:", r"\s{1,20}(?:expire: \w{1,9}\s{1,20})?(?:list|users):[ |]{0,3}\s{1,20}(?P<value>[\w.-]{1,40}:\S{4,80})", "", "login"),
+    ("password hash", "$1$|$5$|$6$|$8$|$9$|$y$|$2y$|$2a$|$2b$|$apr1$", r"[\w./$=,+-]{20,200}", r"(?<![\w$])$", ""),
+    ("seed phrase", "seed phrase|recovery phrase|secret phrase|mnemonic|seed_phrase|seed:|words:", rf"\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed"),
+    ("recovery code", "recovery code|backup code|scratch code|rescue code", rf"s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", ""),
+    ("app password", "pass", r"(?:word|wd)?\s?=\s?[\"']?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?=[\"'\s]|$)", "$", ""),
+    ("passphrase", "passphrase", r"(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)", "", "phrase"),
+    (_ADDRESS, "jdbc:oracle:", r"\w{1,8}:[^\s/:@]{1,60}/(?P<value>[^\s@]{3,80})@", "", "real"),
+    ("ticket of Kerberos", "$krb5", r"[a-z]{2,8}\$\d{1,3}\$[^\s\"']{40,4000}", "", ""),
 )  # fmt: skip
+"""Kind, anchors, the pattern after one of them, what stands before it, and what the secret must pass."""
 
 
 def command_kinds() -> Iterator[Kind]:
     """All kinds of secrets that a place tells."""
-    for name, anchor, pattern, before, check in _PLACES:
-        yield Kind(name, anchor, f"(?i:{pattern})", before, check)
+    for name, anchors, rest, before, check in _PLACES:
+        for anchor in anchors.split("|"):
+            yield Kind(name, anchor, f"(?i:{re.escape(anchor)}{rest})", before, check)
+    yield Kind(_ADDRESS, "@tcp(", r"(?=@tcp\()", r"[^\s\"'`/=]{1,80}:[^\s\"'`/=]{1,100}$", "login")
     for line in _OPTIONS.strip().splitlines():
         commands, option = (part.strip() for part in line.split("|", 1))
         for command in commands.replace("+", "\0").split():
             anchor = command.replace("\0", " ")
             pattern = rf"(?i:{re.escape(anchor)}\w{{0,10}}\b{_REST}\s{option}{_ARGUMENT})"
-            yield Kind("password on a command line", anchor, pattern, "", "real")
+            yield Kind(_LINE, anchor, pattern, "", "real")

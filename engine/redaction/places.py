@@ -96,7 +96,7 @@ _FIELD_END = expression(r"\n| →(?= )")
 """Also the end of a call in a transcript, which its result follows."""
 _COPULAS = frozenset(
     """
-    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je c'est
+    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
     jest są to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd
     adalah ialah là hai है คือ هي هو היא הוא 是 为 為 は 은 는 now temporarily
     """.split()  # noqa: SIM905 — words of one list
