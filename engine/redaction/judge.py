@@ -54,20 +54,7 @@ _ASSIGNED = expression(
 )
 _WORD = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\dA-Za-z_]+")
 _QUALIFIERS = frozenset(
-    [
-        "api",
-        "access",
-        "secret",
-        "private",
-        "auth",
-        "master",
-        "encryption",
-        "signing",
-        "app",
-        "account",
-        "client",
-        "service",
-    ]
+    "api access secret private auth master encryption signing app account client service".split()  # noqa: SIM905
 )
 
 

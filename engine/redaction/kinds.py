@@ -1,6 +1,6 @@
 """Kinds of secrets with a recognizable shape, such as a unique prefix.
 
-Other kinds, such as passwords, are only recognizable by their context: see ``named``. The kinds below are
+Other kinds, such as passwords, are only recognizable by their context: see ``judge``. The kinds below are
 those that people most often type into an agent; further ones come from the rules of gitleaks, see ``data``.
 """
 
@@ -221,25 +221,17 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*", ""),
     ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{_MAX}}}){{3}}", ""),
     (
-        "private key",
-        "-----begin ",
-        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
-        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----"
-        r"|[^\n\"`<]{0,4000}(?:\n[^\n\"`]{1,200}){0,80})",
-        "",
+        "private key", "-----begin ",
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
+        r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----|[^\n\"`<]{0,4000}(?:\n[^\n\"`]{1,200}){0,80})", "",
     ),
     (
-        "private key",
-        "putty-user-key-file-",
-        r"PuTTY-User-Key-File-\d: (?:[^\n]{0,200}\n){4,400}?Private-MAC: [0-9a-f]{40,}",
-        "",
+        "private key", "putty-user-key-file-",
+        r"PuTTY-User-Key-File-\d: (?:[^\n]{0,200}\n){4,400}?Private-MAC: [0-9a-f]{40,}", "",
     ),
     (
-        "private key",
-        "private-lines: ",
-        r"Private-Lines: \d{1,3}\s{1,2}(?P<value>(?:[A-Za-z0-9+/=]{20,64}\s{0,2}){1,200})",
-        "",
+        "private key", "private-lines: ",
+        r"Private-Lines: \d{1,3}\s{1,2}(?P<value>(?:[A-Za-z0-9+/=]{20,64}\s{0,2}){1,200})", "",
     ),
     *(
         ("private JSON web key", each, rf"{re.escape(each)} ?: ?\\?\"(?P<value>[\w-]{{40,{_MAX}}})\\?\"", "")

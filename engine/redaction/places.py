@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 from engine.redaction import tables
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
+from engine.redaction.tables import line_start
 from engine.redaction.values import is_file, is_published
 from engine.startup.lazy import expression
 
@@ -19,7 +21,6 @@ _AFTER = 60
 """The same after it."""
 _NEAR = 90
 """Characters after a naming word in which values are looked for."""
-_MOST_SILENT = 50_000
 _NAMING = 0.15
 """Probability from which a word may name a secret."""
 _FEW = 12
@@ -104,9 +105,10 @@ _COPULAS = frozenset(
 """What joins a name to its value in a sentence."""
 _SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
 _GLUED = ("是", "为", "為", "は", "が", "은", "는", "了", "คือ", "成")
-_CLAUSE = expression(r"[^,;?=/|{}\n]{0,40}")
-"""What may name the value before it."""
-_CLAUSE_WORD = 6
+_CLAUSE = expression(r"[,;?=/|{}]")
+"""Where what may name the value before it ends."""
+_CLAUSE_SIZE, _CLAUSE_WORD = 40, 6
+"""Its characters, and those of a word beyond ASCII in it: a longer one is a clause without spaces."""
 _CALLED = expression(
     r"[\"'`”」»]?,? (?:(?:that |it )?(?:is|was)|as|are|for|als|como|comme|come|som|jako)"
     r"(?: (?:the|our|my|your|his|her|its|a|an|old|new|this))* "
@@ -114,25 +116,9 @@ _CALLED = expression(
 )
 """What a value is called after it: ``… as the admin password``."""
 _BEARING = frozenset(
-    [
-        "value",
-        "values",
-        "default",
-        "val",
-        "content",
-        "text",
-        "data",
-        "secure",
-        "v",
-        "k",
-        "set",
-        "add",
-        "string",
-        "entry",
-        "property",
-        "body",
-        "plaintext",
-    ]
+    """
+    value values default val content text data secure v k set add string entry property body plaintext
+    """.split()  # noqa: SIM905
 )
 """Names that say only that a value follows, which another name names."""
 # How a value is joined to the name before it.
@@ -140,24 +126,13 @@ _BEARING = frozenset(
 STRICT = (_EQUALS, _COLON, _TAG)
 """Joints after which even a word may be a password."""
 _JOINTS = {
-    "": _SPACE,
-    "=": _EQUALS,
-    "==": _EQUALS,
-    ":": _COLON,
-    ":=": _EQUALS,
-    "：": _COLON,
-    "=>": _ARROW,
-    "->": _ARROW,
-    "→": _ARROW,
-    "—": _ARROW,
-    "–": _ARROW,
-    ",": _COMMA,
-    "|": _PIPE,
-    ">": _TAG,
-    "(": _PAREN,
-    "[": _PAREN,
-    "＝": _EQUALS,
-}
+    mark: joint
+    for joint, marks in (
+        (_EQUALS, "= == := ＝"), (_COLON, ": ："), (_ARROW, "=> -> → — –"), (_COMMA, ","), (_PIPE, "|"),
+        (_TAG, ">"), (_PAREN, "( ["),
+    )
+    for mark in marks.split()
+} | {"": _SPACE}  # fmt: skip
 
 
 def proposed(text: str) -> Iterator[tables.Called]:
@@ -179,35 +154,26 @@ def proposed(text: str) -> Iterator[tables.Called]:
             yield from _parts(text, start, end)
     identifier = _identifier(text)
     words = set(identifier.findall(text))
-    naming = _naming(words)
+    naming = {word: said for word in words if (said := _naming(word)) is not None}
     patterns = (_AFTER_NAME_ASCII, _QUOTED_ASCII) if text.isascii() else (_AFTER_NAME, _QUOTED)
     lines: set[int] = set()
     has_arn = "arn:" in text
     for word, start, end in _places(text, identifier, naming):
         if not is_file(word) and not (has_arn and is_arn(text, start)):
             yield from _near(text, start, end, naming[word], *patterns)
-            line = text.rfind("\n", max(0, start - tables.FIRST), start) + 1
-            if line not in lines and (line or start < tables.FIRST):
+            line = line_start(text, start, tables.FIRST)
+            if line not in lines and text[line - 1 : line] in "\n":
                 lines.add(line)
                 yield from tables.below(text, line, word, lines)
     for _, _, end in _places(text, identifier, tables.ACCOUNTS & words):
         yield from tables.after_user(text, end)
 
 
-_silent: set[str] = set()
-"""Words that name no secret, which most words of a text are: without them, the others take less time."""
-
-
-def _naming(words: set[str]) -> dict[str, Meaning]:
-    """Those of some words that may name a secret, and what they say."""
-    found: dict[str, Meaning] = {}
-    for word in words - _silent:
-        said = meaning(word)
-        if said[1] + said[2] >= _NAMING:
-            found[word] = said
-        elif len(_silent) < _MOST_SILENT:
-            _silent.add(word)
-    return found
+@lru_cache(maxsize=1 << 16)
+def _naming(word: str) -> Meaning | None:
+    """What a word says if it may name a secret, as few do."""
+    said = meaning(word)
+    return said if said[1] + said[2] >= _NAMING else None
 
 
 def identifiers(text: str) -> list[str]:
@@ -298,7 +264,7 @@ def _near(
         is_said = bool(between) and between[-1].strip(":").lower() in _COPULAS
         if len(token) >= 4 and (is_said or (has_digit and _DIGIT.search(token))):
             yield start, start + len(token), ""
-    begin = text.rfind("\n", max(0, first - _AFTER), first) + 1 or max(0, first - _AFTER)
+    begin = line_start(text, first, _AFTER)
     if first - begin > 8 and _DIGIT.search(text, begin, first):
         for match in _TOKEN.finditer(text, begin, first):
             start, token = _bare(match[0], match.start())
@@ -399,9 +365,9 @@ def _called_after(after: str, called: Meaning) -> tuple[Meaning, float]:
         return (said, 2.0) if said[0] < called[0] else (called, 0.0)
     is_after = 0.0
     if called[1] + called[2] < _NAMING:
-        for match in _identifier(after).finditer(_CLAUSE.match(after)[0]):
+        for match in _identifier(after).finditer(_CLAUSE.split(after[:_CLAUSE_SIZE], 1)[0]):
             if len(match[0]) > _CLAUSE_WORD and not match[0].isascii():
-                break  # a clause without spaces
+                break
             said = meaning(match[0]) if match[0].isalpha() else NOTHING
             if said[1] + said[2] > called[1] + called[2]:
                 called, is_after = said, 1.0

@@ -56,15 +56,19 @@ def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]
             yield *match.span("value"), word
         return
     mark = next((each for each in ("|", "\t", ",", ";", "  ") if each in line), "")
-    before = text[
-        max(text.rfind("\n", max(0, first - _LONGEST), max(0, first - 1)) + 1, first - _LONGEST, 0) : first
-    ]
-    if not mark or (mark in before and not _RULE.fullmatch(before.rstrip("\n"))):  # a row, no heading
+    above = text[line_start(text, first - 1, _LONGEST) : first] if first else ""
+    if not mark or (mark in above and not _RULE.fullmatch(above.rstrip("\n"))):  # a row, no heading
         return
     if mark == "  ":
         yield from _aligned(text, first, last, lines)
     else:
         yield from _delimited(text, first, last, mark, lines)
+
+
+def line_start(text: str, at: int, most: int) -> int:
+    """Where the line of a place starts, or ``most`` characters before the place if it starts further up."""
+    first = max(0, at - most)
+    return text.rfind("\n", first, at) + 1 or first
 
 
 def _line(text: str, first: int) -> tuple[str, int]:

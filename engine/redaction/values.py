@@ -34,22 +34,7 @@ _PLACEHOLDER = expression(
     r"[<\[{(•…].*|\*(?![A-Za-z]{3,}\d).*|\$.*|%\(\w+\)s?|%\w+%|%\w|@\w+@|#[0-9a-fA-F]{3,8}|![a-z]+[-/][\w/-]*",
     re.DOTALL,
 )
-_FILLERS = (
-    "xxx",
-    "***",
-    "...",
-    "…",
-    "••",
-    "___",
-    "----",
-    "###",
-    "???",
-    "redacted",
-    "examplekey",
-    "0000-0000",
-    "\\u003c",
-    "\\u003e",
-)
+_FILLERS = r"xxx *** ... … •• ___ ---- ### ??? redacted examplekey 0000-0000 \u003c \u003e".split()  # noqa: SIM905
 _PHRASES = tuple(
     """
     your insert enter replace change paste my the some a_ a- an_ an- use put add get set fill value new old

@@ -141,7 +141,7 @@ def main() -> None:
     shapes.model = judge.model = names.model
     names.meaning.cache_clear()
     names._weight.cache_clear()
-    places._silent.clear()
+    places._naming.cache_clear()
     rows, labels, importance, missed, total = [], [], [], 0, 0
     lost = Counter[str]()
     for text, value, weight in samples(draw, neutral, texts):
