@@ -29,7 +29,7 @@ _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
 sshpass mongo docker+login podman+login helm+registry+login az+login cf+login oc+login | -p ?
 redis-cli             | -a ?
-zip sqlcmd bcp mosquitto_ | (?-i:-P) ?
+zip unzip sqlcmd bcp mosquitto_ | (?-i:-P) ?
 unrar 7z rar          | -p(?=\S)
 ldap                  | (?-i:-w) ?
 snmp                  | (?-i:-[cAX]) ?
@@ -58,7 +58,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "echo|printf", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
     (_LINE, "<<<", r" ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
     (_LINE, "htpasswd", r" (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
-    (_LINE, "net use", r" (?:[^\n]{0,80}?/user:\S+|\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
+    (_LINE, "net use", r" (?:[^\n]{0,80}?/user:\S+|(?:\w: )?\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
     (_LINE, "net user", r" \S{1,60} (?P<value>[^\s/\"'*][^\s\"']{3,100})", "", "digits"),
     (_LINE, "convertto-securestring", r" (?:-string )?\\?[\"'](?P<value>[^\"'$\n\\]{3,200})", "", "real"),
     (_LINE, "wpa_passphrase ", r"\S{1,40} (?P<value>\S{6,80})", "", "real"),
@@ -72,6 +72,8 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
     ("password", "auth=(", r"[\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
     ("secret of a signature", "jwt.", r"(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
+    (_ADDRESS, "root:|admin:", r"(?P<value>[^\s:@/\"']{6,80})@(?=[\w-]{1,60}\.)", r"(?:^|[\s\"'`(])$", "digits"),
+    ("key of a cipher", "buffer.from(|bytes.fromhex(|unhexlify(", r"[\"'](?P<value>[0-9a-f]{32,128})[\"']", r"(?i:(?<![a-z_])(?!\w{0,20}pub)\w{0,20}(?:key|secret|seed))\w{0,20}\s{0,3}[:=]\s{0,3}$", "digits"),
     ("key of a cipher", "fernet(", r"b?[\"'](?P<value>[\w-]{43}=)[\"']", "", ""),
     ("private key", _KEYPAIRS, r"[^\n\[]{0,60}\[\s{0,9}(?P<value>(?:\d{1,3},\s{0,9}){63}\d{1,3})\s{0,9}\]", "$", ""),
     ("private key", "accounts", r"\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
