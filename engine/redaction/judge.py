@@ -74,7 +74,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         or ("&#" in value and _ENTITY.search(value) is not None)
         or value.startswith("\\u{")  # as transcripts write a control character
         or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
-        or (len(value) > _KEY_SIZE and value.count(value[-1]) * 5 > len(value) * 2)
+        or (len(value) > _KEY_SIZE and 5 * value.count(value[-1]) > 2 * len(value))  # mostly padding
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or has_digit(value))
         or is_placeholder(value)

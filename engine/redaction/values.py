@@ -177,7 +177,7 @@ def is_id(value: str) -> bool:
 def is_address(value: str) -> bool:
     """True for an address of Stacks, Stellar or Bitcoin, and for 32 or 64 bytes in base58, as Solana's."""
     return (
-        len(value) in (43, 44, 86, 87, 88) and _BASE58.fullmatch(value) is not None
+        len(value) in (42, 43, 44, 86, 87, 88) and _BASE58.fullmatch(value) is not None
     ) or _ADDRESS.fullmatch(value) is not None
 
 
