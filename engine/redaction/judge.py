@@ -44,7 +44,9 @@ _NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
 _KEY_SIZE, _CUT_SIZE = 16, 6
-_PRIVATE = expression(r"(?i)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|seed)[^\n]{0,60}\Z")
+_PRIVATE = expression(
+    r"(?i)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
+)
 """Before what is a secret though it looks like an address or a name."""
 _CUT_OFF = expression(r"[\"'`]?(?:\.\.\.|…)")
 """After the beginning of a key, which is no key."""
