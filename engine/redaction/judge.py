@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.redaction.names import meaning
 from engine.redaction.names import model as model
-from engine.redaction.places import PLACE, RANDOM, STRICT, is_arn, surroundings
+from engine.redaction.places import ANY_WIDE, PLACE, RANDOM, STRICT, is_arn, surroundings
 from engine.redaction.shapes import SHAPE, shape
 from engine.redaction.values import (
     has_digit,
@@ -43,7 +43,7 @@ _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
-_KEY_SIZE, _CUT_SIZE = 16, 6
+_KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 7
 _PRIVATE = expression(
     r"(?i)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
 )
@@ -78,7 +78,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
         or (len(value) > _KEY_SIZE and 5 * value.count(value[-1]) > 2 * len(value))  # mostly padding
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
-        or not (value.isascii() or has_digit(value))
+        or not (value.isascii() or (has_digit(value) and not ANY_WIDE.search(value)))
         or is_placeholder(value)
         or is_label(value)
         or is_file(value)
@@ -107,7 +107,7 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
     is_private = _PRIVATE.search(text, max(0, start - _BEFORE), start) is not None
-    if not is_private and (is_address(value) or (key > password and is_slug(value))):
+    if not is_private and (is_address(value) or (key > password and (len(value) < _SHORT or is_slug(value)))):
         return ""
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):

@@ -36,7 +36,7 @@ _WIDE = "\u0e00-\u0e7f\u3040-\ud7af"
 _WIDE_IDENTIFIER = expression(
     rf"[{_WIDE}]{{1,24}}|(?<![A-Za-z0-9])(?:[^\W\d_{_WIDE}]|[{MARKS}])(?:[^\W{_WIDE}]|['’{MARKS}]|[.-](?=\w)|::(?=\w)){{0,60}}"
 )
-_ANY_WIDE = expression(rf"[{_WIDE}]")
+ANY_WIDE = expression(rf"[{_WIDE}]")
 _OTHER_IDENTIFIER = expression(
     rf"(?<![A-Za-z0-9])(?:[^\W\d_]|[{MARKS}])[\w'’{MARKS}]{{0,60}}(?:(?:[.-]|::)\w[\w'’{MARKS}]{{0,60}}){{0,9}}"
 )
@@ -202,7 +202,7 @@ def _identifier(text: str) -> Any:
     """What matches the identifiers of a text."""
     if text.isascii():
         return _ASCII_IDENTIFIER
-    return _WIDE_IDENTIFIER if _ANY_WIDE.search(text) else _OTHER_IDENTIFIER
+    return _WIDE_IDENTIFIER if ANY_WIDE.search(text) else _OTHER_IDENTIFIER
 
 
 def is_arn(text: str, at: int) -> bool:

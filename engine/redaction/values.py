@@ -60,7 +60,7 @@ _PUBLIC = (
     *("pk_live_", "pk_test_", "sb_publishable_", "phc_", "pk.eyJ", "W/"),
 )
 """How public keys, signatures, certificates, pictures, fonts and documents begin, most of them in base64."""
-_BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,")
+_BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,", "site-verification=")
 """What stands before a hash, or what is no text, in base64."""
 _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
@@ -111,7 +111,7 @@ _KNOWN = expression(
     r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
-    r"|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+    r"|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
 )
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
@@ -190,7 +190,9 @@ def is_slug(value: str) -> bool:
 
 def is_published(text: str, start: int) -> bool:
     """True if a public key, a signature, a hash, a picture or the like starts at a place."""
-    return text.startswith(_PUBLIC, start) or text[max(0, start - 8) : start].lower().endswith(_BEFORE_PUBLIC)
+    return text.startswith(_PUBLIC, start) or text[max(0, start - 20) : start].lower().endswith(
+        _BEFORE_PUBLIC
+    )
 
 
 def is_public(value: str) -> bool:
