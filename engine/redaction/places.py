@@ -165,8 +165,8 @@ def proposed(text: str) -> Iterator[tables.Called]:
             if line not in lines and text[line - 1 : line] in "\n":
                 lines.add(line)
                 yield from tables.below(text, line, word, lines)
-    for _, _, end in _places(text, identifier, tables.ACCOUNTS & words):
-        yield from tables.after_user(text, end)
+    for word, _, end in _places(text, identifier, tables.ACCOUNTS & words):
+        yield from tables.after_user(text, word, end)
 
 
 @lru_cache(maxsize=1 << 16)

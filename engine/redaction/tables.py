@@ -28,12 +28,16 @@ _ACCOUNT = """
     inloggegevens identifiants credenciales credenciais credenziali dane uppgifter inloggning kirjautuminen
     giriş логин доступ доступы учётка логін 账号 帐号 账户 登录 계정 로그인 アカウント ログイン حساب
 """.split()  # noqa: SIM905 — words of one list
-ACCOUNTS = frozenset(form for word in _ACCOUNT for form in (word, word.capitalize(), word.upper()))
-"""What a user and a password follow, joined by a colon or a slash."""
+_USERS = ("root", "admin", "administrator")
+ACCOUNTS = frozenset(
+    form for word in (*_ACCOUNT, *_USERS) for form in (word, word.capitalize(), word.upper())
+)
+"""What a user and a password follow, joined by a colon or a slash, and users."""
 _LOGIN = expression(
     r"[^\n]{0,40}?[\s\"'`(](?P<user>[A-Za-z][\w.+-]{1,40}(?:@[\w.-]{3,60})?)"
     r"(?:[\"'`]? / [\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
 )
+_OF_USER = expression(r"[\"'`]? / [\"'`]?(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)")
 _DIGIT = expression(r"\d")
 _PRINTED = expression(
     r"(?:\$|> \[tool:[^\]\n]{1,40}\]) (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n→]{4,300}"
@@ -134,10 +138,11 @@ def _aligned(text: str, first: int, after: int, lines: set[int]) -> Iterator[Cal
             yield start, start + len(value), name
 
 
-def after_user(text: str, last: int) -> Iterator[Called]:
-    """The password of a login such as ``credentials: anna:value`` or ``login anna / value``."""
+def after_user(text: str, word: str, last: int) -> Iterator[Called]:
+    """The password behind ``credentials: anna:``, ``login anna / `` or ``root / ``, behind the ``word``."""
     is_log = text[last - 3 : last].lower() == "log" and not text.startswith(" in", last)  # of git, say
-    match = None if is_log else _LOGIN.match(text, last)
+    pattern = _OF_USER if word.lower() in _USERS else _LOGIN
+    match = None if is_log else pattern.match(text, last)
     if match is not None and _DIGIT.search(match["value"]):
         start, end = match.span("value")
         yield start, start + len(text[start:end].rstrip(".,:;!?)]}*")), "password"

@@ -51,10 +51,13 @@ from tests.cases import each_case
         "authentication, authorization, and security. Then",
         'const secretKey: Uint8Array = load(); addColumn("key", "varchar(255)")',
         "GH_TOKEN starts with: ghs_XQmme9...",
+        "密码强度：中（8-12位）",
+        ".Button-root:hover{--variant-bg:#7b1fa2;}",
         # What everybody may see.
         'const TOKEN_PROGRAM = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";',
         "mint: EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v decimals 6",
         "the token contract (ST1SBAQ8G1RPA2K6JP7N8XKHSF7BSP4G7RVPBQWQS.shop-token)",
+        "subject key identifier: 3F:DD:80:7C:44:27:3F:EC",
         'curl -H "apikey: sb_publishable_Rg_QCtLKzJiDg36epLOong_rTbyhQN"',
         "/quote?amount=2&baseToken=0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984&side=buy",
         '"keyid":"ab12","key":"MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE2Pmc4aNBBGGyYILjJlRP6dK4Zim7j7VQq"',
@@ -133,6 +136,8 @@ def test_what_only_reads_like_a_secret_is_kept(text: str) -> None:
         ("requests.get(url, auth=('bob', '", "Otter#8812", "'))"),
         ("https://cool-sky.solana-mainnet.quiknode.pro/", "8f14e45fceea167a5a36dedd4bea2543aabbccdd", "/"),
         ("wachtwoord van de router: ", "Basket#4360", ""),
+        ("connecte-toi avec root / ", "Otter8812", ""),
+        ("服务器密码改成 ", "Otter8812", " 了"),
         ("try ", "@Otter77x", ", that was his old pass"),
     ],
 )
