@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from engine.redaction.names import meaning
+from engine.redaction.names import meaning, words
 from engine.redaction.names import model as model
 from engine.redaction.places import ANY_WIDE, PLACE, RANDOM, STRICT, is_arn, surroundings
 from engine.redaction.shapes import SHAPE, shape
@@ -45,9 +45,10 @@ _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
 _KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 7
 _PRIVATE = expression(
-    r"(?i)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
+    r"(?i)(?<!/)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
 )
 """Before what is a secret though it looks like an address or a name."""
+_RECORD_KEY = expression(r"(?:[A-Z][a-z]+)+Key")
 _CUT_OFF = expression(r"[\"'`]?(?:\.\.\.|…)")
 """After the beginning of a key, which is no key."""
 QUOTES = "\"'`"
@@ -56,7 +57,10 @@ _ASSIGNED = expression(
 )
 _WORD = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\dA-Za-z_]+")
 _QUALIFIERS = frozenset(
-    "api access secret private auth master encryption signing app account client service".split()  # noqa: SIM905
+    """
+    api access secret private auth master encryption signing app account client service license subscription
+    instrumentation
+    """.split()  # noqa: SIM905
 )
 
 
@@ -112,9 +116,11 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
         return ""
+    if found[_AT["is UUID"]] and _names_record(text, start):
+        return ""
     near = max(
-        found[_AT[said]] if found[_AT[words]] < _NEAR + bool(is_set) else 0.0
-        for said, words in (("strongest password", "words to it"), ("strongest key", "words to that"))
+        found[_AT[said]] if found[_AT[away]] < _NEAR + bool(is_set) else 0.0
+        for said, away in (("strongest password", "words to it"), ("strongest key", "words to that"))
     )
     if max(named, near if is_set else 0.0) < _WEAKLY and not RANDOM.match(value):
         return ""
@@ -128,6 +134,13 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     ):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
+
+
+def _names_record(text: str, start: int) -> bool:
+    """True after a name such as ``CityKey``, which names a record."""
+    assigned = _ASSIGNED.search(text, max(0, start - _BEFORE), start)
+    name = assigned["name"] if assigned else ""
+    return _RECORD_KEY.fullmatch(name) is not None and not _QUALIFIERS.intersection(words(name))
 
 
 def _is_no_plain_text(text: str, start: int) -> bool:

@@ -105,7 +105,7 @@ _COPULAS = frozenset(
 """What joins a name to its value in a sentence."""
 _SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
 _GLUED = ("是", "为", "為", "は", "が", "은", "는", "了", "คือ", "成")
-_CLAUSE = expression(r"[,;?=/|{}]")
+_CLAUSE = expression(r"[;?=/|{}]|,(?! [a-z])")
 """Where what may name the value before it ends."""
 _CLAUSE_SIZE, _CLAUSE_WORD = 40, 6
 """Its characters, and those of a word beyond ASCII in it: a longer one is a clause without spaces."""
@@ -144,6 +144,7 @@ def proposed(text: str) -> Iterator[tables.Called]:
         start, end = match.span()
         if RANDOM.match(text, start) is None or is_published(text, start):
             continue
+        end -= len(match[0]) - len(match[0].rstrip("."))
         if text[start] in "nrt" and text.startswith("\\", start - 1) and start:
             start += 1
         if not (

@@ -71,7 +71,7 @@ _CALL = expression(r"[A-Za-z_][\w.]*[\[(]|[A-Za-z_]\w*\|")
 _COMPARISON = expression(r"[\w.()\[\]\"'!-]+[!=<>]=[^=\s]")
 _NAMES_ITSELF = expression(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:(?:api|access|auth|my|your|db)?"
-    r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key(?!board)|pwd|pass\b|auth))"
+    r"(?:passw(?:or)?d|passphrase|passwd|secret|token|credential|cred\b|key(?!board)|pwd|pass(?![A-Za-z])|auth))"
 )
 _LABEL = expression(r"[^\W\d_](?:[^\W\d_]|[ '’.:?!*()…-])+")
 _TRANSLATED = expression(
@@ -97,7 +97,7 @@ _ID = expression(
     r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
 )
 """Ids of messages, tool calls, requests, files and the like, which services of models and others give."""
-_HASHED = expression(r"[a-z]+(?:_[a-z]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
+_HASHED = expression(r"[a-z]+(?:_[a-z0-9]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
 """A name with a hash in it, as of what is built and of an index of a table."""
 _ID_SIZES = (26, 33)
 _ADDRESS = expression(
@@ -111,7 +111,7 @@ _KNOWN = expression(
     r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
-    r"|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+    r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
 )
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
