@@ -15,7 +15,7 @@ _COOKIES = (
     r"\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
 )
-_CALLS = "login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set"
+_CALLS = "login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set|create_user|create_superuser"
 """Functions whose arguments are a user and a password, in this order."""
 _KEYPAIRS = "uint8array.from(|id.json|keypair|secretkey|secret_key|private_key|privatekey|private key"
 """Before a key of Solana as numbers."""
@@ -24,7 +24,7 @@ _PRINTERS = "pass show|gopass show|op read|bw get password|lpass show|vault kv g
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _REGISTRY = r"\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])"
-_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|gpg)"
+_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gpg)"
 _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
 sshpass mongo docker+login podman+login helm+registry+login az+login cf+login oc+login | -p ?
@@ -36,6 +36,7 @@ snmp                  | (?-i:-[cAX]) ?
 keytool jarsigner     | -\w{0,5}(?:store|key)pass[ =]
 cmdkey                | /pass:
 xfreerdp mstsc        | /p:
+add-generic-password  | -w ?
 smbclient             | -U ?[\"']?[^\s%]{1,60}%
 openssl               | -(?:pass(?:in|out)?|passwd)(?: -\d)? (?:pass:)?(?![a-z]+\b)
 openssl               | (?-i:-[kK]) (?!\S+\.\w{2,4}\b)
@@ -66,10 +67,15 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "radtest ", r"(?:-\w \S{1,20} )?\S{1,60} (?P<value>[^\s\"'$]{4,80})", "", "real"),
     (_LINE, "isql ", r"(?:-\w )?\w\S{0,60} \w\S{0,60} (?P<value>[^\s\"'$-][^\s\"']{3,80})", "", "digits"),
     (_LINE, " -u ", r"[\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
+    (_LINE, "wandb login ", r"(?:--relogin )?(?P<value>[0-9a-f]{40})\b", "", ""),
+    (_LINE, "secret set", r" [^\n]{0,120}? --value[ =][\"']?(?P<value>[^\s\"']{4,200})", "", "real"),
+    (_LINE, "encrypt_string", r" [\"'](?P<value>[^\"'\n]{4,200})", "", "real"),
+    (_LINE, "rabbitmqctl add_user |rabbitmqctl change_password ", r"[\w.-]{1,40} (?P<value>\S{4,80})", "", "real"),
     ("printed secret", _PRINTERS, r"[^\n→]{0,160}(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\s*(?:\n|$))", "$", "digits"),
     ("password", "identified by", r" (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
     ("password", 'variable "', r'[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
     ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
+    ("password", "bcrypt(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
     ("password", "auth=(", r"[\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
     ("secret of a signature", "jwt.", r"(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
     (_ADDRESS, "root:|admin:", r"(?P<value>[^\s:@/\"']{6,80})@(?=[\w-]{1,60}\.)", r"(?:^|[\s\"'`(])$", "digits"),

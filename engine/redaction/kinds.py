@@ -212,6 +212,11 @@ Segment token            | sgp_                             | [A-Za-z0-9]{60,}
 Voiceflow key            | VF.DM. VF.WS.                    | [0-9a-f]{24}\.[A-Za-z0-9]{16}
 Ubidots token            | BBFF- BBUS-                      | [A-Za-z0-9]{30,}
 Teamwork token           | tkn.v1_                          | [\w+/=-]{60,}
+WooCommerce key          | ck_ cs_                          | [0-9a-f]{40}(?![0-9A-Za-z])
+Amazon MWS token         | amzn.mws.                        | [0-9a-f]{8}-[0-9a-f-]{27}
+Instagram token          | IGQV IGAA                        | [\w-]{60,}
+dbt token                | dbtc_ dbtu_                      | [\w-]{24,}
+Anyscale key             | esecret_                         | [A-Za-z0-9]{20,}
 Sanity token             | sk                               | [A-Za-z0-9]{80,}(?![0-9A-Za-z])
 """
 """Name, prefixes, and the pattern after the prefix."""
