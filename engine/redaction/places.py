@@ -14,7 +14,6 @@ from engine.redaction.tables import line_start
 from engine.redaction.values import is_file, is_published
 from engine.startup.lazy import expression
 
-Span = tuple[int, int]
 _WINDOW = 110
 """Characters before a value whose words are looked at."""
 _AFTER = 60
@@ -50,6 +49,8 @@ RANDOM = expression(
     r"[A-Za-z0-9+/_.~-]{0,40}?(?:\d[A-Za-z]{1,9}\d|[a-z]\d{1,9}[A-Z]|[A-Z]\d{1,9}[a-z]|[a-z][A-Z][a-z]?[A-Z])"
 )
 """The beginning of a run that looks random."""
+_PART = expression(r"[^/]{12,}")
+"""Of a path."""
 _PLAIN = r"[^\s\"'`“”<>,;，。；！？、\\&]"
 _VALUE = (
     r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
@@ -88,7 +89,6 @@ _OPENING = "\"'`“「«"
 _CLOSING = "\"'`”」»"
 _AROUND = " \t\n\"'`\\“「«*)]}bfru"
 """What may stand around an operator between a name and its value."""
-_STRING = ('"', "'")
 _PREFIXED = expression(r"(?<![A-Za-z0-9_])[bfru][\"']\Z")
 """Of a string in Python."""
 _SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？|> \[[a-z]{4,10}:[^\]\n]{0,80}\] ")
@@ -218,11 +218,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[tables.Called]:
     if "/" not in run or "+" in run or run.endswith("="):
         yield start, end, ""
         return
-    at = start
-    for part in run.split("/"):
-        if len(part) >= 12:
-            yield at, at + len(part), ""
-        at += len(part) + 1
+    for match in _PART.finditer(text, start, end):
+        yield *match.span(), ""
 
 
 def _near(
@@ -297,7 +294,7 @@ PLACE = (
 def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
     """The features of a place, as ``PLACE`` names them."""
     before = text[max(0, start - _WINDOW) : start]
-    if before[-1:] in _STRING and _PREFIXED.search(before):
+    if before[-1:] in ('"', "'") and _PREFIXED.search(before):
         before = before[:-2] + before[-1]
     line = _sentence_start(before)
     words = [(each[0], each.start(), each.end()) for each in _identifier(before).finditer(before, line)][

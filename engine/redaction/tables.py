@@ -6,8 +6,10 @@ Each is judged as if its name stood before it, as in ``password: value``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from engine.redaction.names import meaning
+from engine.redaction.values import has_digit
 from engine.startup.lazy import expression
 
 Called = tuple[int, int, str]
@@ -38,7 +40,6 @@ _LOGIN = expression(
     r"(?:[\"'`]? / [\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
 )
 _OF_USER = expression(r"[\"'`]? / [\"'`]?(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)")
-_DIGIT = expression(r"\d")
 _PRINTED = expression(
     r"(?:\$|> \[tool:[^\]\n]{1,40}\]) (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n→]{4,300}"
     r"(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\n|\Z)"
@@ -56,17 +57,14 @@ def below(text: str, first: int, word: str, lines: set[int]) -> Iterator[Called]
         return
     if line.startswith(("$ ", "> [tool:")):
         match = _PRINTED.match(text, first)
-        if match is not None and _DIGIT.search(match["value"]):
+        if match is not None and has_digit(match["value"]):
             yield *match.span("value"), word
         return
     mark = next((each for each in ("|", "\t", ",", ";", "  ") if each in line), "")
     above = text[line_start(text, first - 1, _LONGEST) : first] if first else ""
     if not mark or (mark in above and not _RULE.fullmatch(above.rstrip("\n"))):  # a row, no heading
         return
-    if mark == "  ":
-        yield from _aligned(text, first, last, lines)
-    else:
-        yield from _delimited(text, first, last, mark, lines)
+    yield from _columns(text, first, last, mark, lines)
 
 
 def line_start(text: str, at: int, most: int) -> int:
@@ -94,48 +92,37 @@ def _rows(text: str, first: int, lines: set[int]) -> Iterator[tuple[str, int]]:
         first = after
 
 
-def _named(cell: str) -> str:
+def _named(name: str) -> str:
     """The name that heads a column of secrets; nothing if it does not."""
-    name = cell.strip(_AROUND)
-    if not _HEADING.fullmatch(name):
-        return ""
     said = meaning(name)
     return name if said[1] + said[2] >= _NAMING else "password" if name.lower() == "pass" else ""
 
 
-def _delimited(text: str, first: int, after: int, mark: str, lines: set[int]) -> Iterator[Called]:
-    line = text[first : after - 1]
-    headings = line.replace("||", "|").split(mark)
-    inner = [each for each in headings if each.strip()]
-    if len(inner) < 2 or not all(_HEADING.fullmatch(each.strip(_AROUND)) for each in inner):
+def _columns(text: str, first: int, after: int, mark: str, lines: set[int]) -> Iterator[Called]:
+    """The values of the columns of secrets; if the mark is spaces, each stands where its heading does."""
+    line = text[first : after - 1].replace("||", "|")
+    places = [*(each.start() for each in _COLUMN.finditer(line)), _LONGEST] if mark == "  " else []
+
+    def cells(row: str) -> list[str]:
+        return [row[at:end] for at, end in pairwise(places)] if places else row.split(mark)
+
+    headings = [each.strip(_AROUND) for each in cells(line)]
+    inner = [each for each in headings if each]
+    if len(inner) < 2 or not all(map(_HEADING.fullmatch, inner)):
         return
     named = [(at, name) for at, each in enumerate(headings) if (name := _named(each))]
     for row, begin in _rows(text, after, lines):
-        cells = row.split(mark)
-        if len(cells) != len(headings):
+        found = cells(row)
+        if len(found) != len(headings):
             return
         for at, name in named:
-            value = cells[at].strip(_AROUND)
-            if value and " " not in value:
-                start = begin + sum(map(len, cells[:at])) + at + cells[at].find(value)
-                yield start, start + len(value), name
-
-
-def _aligned(text: str, first: int, after: int, lines: set[int]) -> Iterator[Called]:
-    columns = list(_COLUMN.finditer(text, first, after - 1))
-    if len(columns) < 2 or not all(_HEADING.fullmatch(each[0]) for each in columns):
-        return
-    for at, column in enumerate(columns):
-        if not (name := _named(column[0])):
-            continue
-        offset = column.start() - first
-        stop = columns[at + 1].start() - first if at + 1 < len(columns) else _LONGEST
-        for row, begin in _rows(text, after, lines):
-            value = row[offset:stop].strip()
-            if row[offset - 1 : offset].strip() or " " in value or not value:
+            value = found[at].strip(_AROUND)
+            offset = places[at] if places else sum(map(len, found[:at])) + at
+            if places and (row[offset - 1 : offset].strip() or " " in value or not value):
                 return
-            start = begin + row.find(value, offset)
-            yield start, start + len(value), name
+            if value and " " not in value:
+                start = begin + row.find(value, offset)
+                yield start, start + len(value), name
 
 
 def after_user(text: str, word: str, last: int) -> Iterator[Called]:
@@ -143,6 +130,6 @@ def after_user(text: str, word: str, last: int) -> Iterator[Called]:
     is_log = text[last - 3 : last].lower() == "log" and not text.startswith(" in", last)  # of git, say
     pattern = _OF_USER if word.lower() in _USERS else _LOGIN
     match = None if is_log else pattern.match(text, last)
-    if match is not None and _DIGIT.search(match["value"]):
+    if match is not None and has_digit(match["value"]):
         start, end = match.span("value")
         yield start, start + len(text[start:end].rstrip(".,:;!?)]}*")), "password"
