@@ -24,7 +24,7 @@ _RULE = expression(r"[-+|=:─┼│ \t]+")
 """The line below a heading."""
 _HEADING = expression(r"[\"'`*_ ]*[^\W\d_][\w ./()-]{0,40}[\"'`*_ ]*")
 _COLUMN = expression(r"\S(?: ?\S)*")
-_AROUND = " \t\"'`*"
+_AROUND = " \t\r\"'`*"
 _ACCOUNT = """
     login logins log signin credentials creds cred account accounts acct zugangsdaten anmeldedaten zugang
     inloggegevens identifiants credenciales credenciais credenziali dane uppgifter inloggning kirjautuminen

@@ -12,8 +12,8 @@ from engine.transcripts.turn import Text, Turn
 
 REDACTED_FIELD = "redacted"
 """Header field of a transcript: the number of ``[secret]`` placeholders in its text."""
-_ESCAPED = "\\u{1b}"
-"""How a transcript writes the character with which terminals' colours begin."""
+_ESCAPED = {"\\u{1b}": "\x1b", "\\u{d}": "\r"}
+"""How a transcript writes the beginnings of terminals' colours and the ends of Windows' lines."""
 
 
 def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
@@ -22,12 +22,15 @@ def clean_turn(turn: Turn, clean: Callable[[str], str] = redacted) -> Turn:
     A text may look like a key only because of what stands before it on its line, such as the command that
     printed it.
     """
-    # Colours stand as they are printed, or their last letter would belong to the word behind it.
-    text = render_turn(turn).replace(_ESCAPED, "\x1b")
+    text = render_turn(turn)
+    for escaped, raw in _ESCAPED.items():  # or a letter of theirs would belong to the word beside it
+        text = text.replace(escaped, raw)
     again = clean(text)
     if again == text:
         return turn
-    turns = parse_turns(again.replace("\x1b", _ESCAPED))[1]
+    for escaped, raw in _ESCAPED.items():
+        again = again.replace(raw, escaped)
+    turns = parse_turns(again)[1]
     blocks = turns[0].blocks if len(turns) == 1 else ()
     if [*map(type, blocks)] == [*map(type, turn.blocks)]:
         return replace(turn, blocks=blocks)

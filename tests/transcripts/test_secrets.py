@@ -41,6 +41,12 @@ def test_the_line_of_a_memory_operation_is_cleaned_as_a_whole() -> None:
     assert cleaned.blocks == (KnowledgeChange("created", "notes/token →", "[secret]"),)
 
 
+def test_a_table_with_the_line_ends_of_windows_is_searched() -> None:
+    table = "host,password\r\nmail,{}\r\n"
+    (text,) = clean_turn(Turn("user", "", (Text(table.format("Otter#4810")),))).blocks
+    assert text == Text(table.format("[secret]"))
+
+
 def test_a_key_behind_a_colour_is_replaced_and_the_colour_kept() -> None:
     key = "ghp_" + "x8Kq2mZ4vN7pRt1aWc3eLf6hJb9dGy0uHi5k"
     (text,) = clean_turn(Turn("agent", "", (Text(f"\x1b[32m{key}\x1b[39m, done"),))).blocks
