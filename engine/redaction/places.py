@@ -76,7 +76,7 @@ _ASCII = str.maketrans(
 _AFTER_NAME = expression(_OPERATOR + _VALUE)
 _AFTER_NAME_ASCII = expression((_OPERATOR + _VALUE).translate(_ASCII))
 _TOKEN = expression(r"(?<![A-Za-z0-9/+_\\-])[!#-&*+\-./0-9:=?@A-Z^_a-z~]{4,200}")
-_NAMED = expression(r"[A-Za-z][\w-]*[=:](?=[^=/]{4}|\d{1,3}(?!\w))")
+_NAMED = expression(r"[A-Za-z][\w-]*[=:](?!:)(?=[^=/]{4}|\d{1,3}(?!\w))")
 _NEXT = expression(r"&(?=[\w.%-]+=)")
 _IN_QUOTES = r"[\"'`“「«](?P<inner>(?![,:;=)\]}])[^\s\"'`“”「」«»\\]{4,120})[\"'`”」»]"
 _QUOTED = expression(_IN_QUOTES)
