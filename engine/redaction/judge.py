@@ -12,6 +12,7 @@ from engine.redaction.shapes import SHAPE, shape
 from engine.redaction.values import (
     has_digit,
     is_address,
+    is_base58,
     is_file,
     is_id,
     is_label,
@@ -48,6 +49,13 @@ _PRIVATE = expression(
     r"(?i)(?<!/)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
 )
 """Before what is a secret though it looks like an address or a name."""
+_ON_CHAIN = expression(
+    r"(?i)(?:address|wallet|program|mint|account|pub(?:lic)?[ _-]?key|authority|owner|vault|pool|signature"
+    r"|\bsig\b|\btxn?\b|txid|transaction|explorer|hash)[^\n]{0,60}\Z"
+)
+"""Before what everyone may see of a chain of blocks."""
+_MOST_OF_ADDRESS = 64
+"""Characters up to which base58 may be an address; more are a signature, or a private key."""
 _RECORD_KEY = expression(r"(?:[A-Z][a-z]+)+Key")
 _CUT_OFF = expression(r"[\"'`]?(?:\.\.\.|…)")
 """After the beginning of a key, which is no key."""
@@ -111,7 +119,10 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
     is_private = _PRIVATE.search(text, max(0, start - _BEFORE), start) is not None
-    if not is_private and (is_address(value) or (key > password and (len(value) < _SHORT or is_slug(value)))):
+    if not is_private and (
+        _is_on_chain(text, start, value, is_named=named >= _NAMES)
+        or (key > password and (len(value) < _SHORT or is_slug(value)))
+    ):
         return ""
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
@@ -134,6 +145,17 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     ):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"
+
+
+def _is_on_chain(text: str, start: int, value: str, *, is_named: bool) -> bool:
+    """True for an address or a signature that everyone may see.
+
+    ``is_named``: whether a name says that it is a secret.
+    """
+    if not is_base58(value):
+        return is_address(value)
+    is_said = _ON_CHAIN.search(text, max(0, start - _BEFORE), start) is not None
+    return (is_said or not is_named) if len(value) <= _MOST_OF_ADDRESS else (is_said and not is_named)
 
 
 def _names_record(text: str, start: int) -> bool:

@@ -104,9 +104,9 @@ _HASHED = expression(r"[a-z]+(?:_[a-z0-9]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f
 """A name with a hash in it, as of what is built and of an index of a table."""
 _ID_SIZES = (26, 33)
 _ADDRESS = expression(
-    r"[1-9A-HJ-NP-Za-km-z]{42,44}|[1-9A-HJ-NP-Za-km-z]{86,88}|S[TPM][0-9A-Z]{38,39}(?:\.[\w-]{1,60})?"
-    r"|G[A-Z2-7]{55}|(?:bc|tb|addr|cosmos)1[02-9ac-hj-np-z]{38,100}"
+    r"S[TPM][0-9A-Z]{38,39}(?:\.[\w-]{1,60})?|G[A-Z2-7]{55}|(?:bc|tb|addr|cosmos)1[02-9ac-hj-np-z]{38,100}"
 )
+_BASE58 = expression(r"[1-9A-HJ-NP-Za-km-z]{42,44}|[1-9A-HJ-NP-Za-km-z]{86,88}")
 _MARK = expression(r"[-_:./]")
 _SLUG = expression(r"(?:[A-Za-z]+|[A-Za-z0-9]{1,12})(?:[-_:./](?:[A-Za-z]+|[A-Za-z0-9]{1,12})){1,15}")
 _SLUG_WORD = expression(r"(?<![A-Za-z0-9])(?:[a-z]{3,}|[A-Z][a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
@@ -174,8 +174,13 @@ def is_id(value: str) -> bool:
 
 
 def is_address(value: str) -> bool:
-    """True for an address of Stacks, Stellar or Bitcoin, and for 32 or 64 bytes in base58, as Solana's."""
+    """True for an address of Stacks, Stellar, Bitcoin or Cosmos."""
     return _ADDRESS.fullmatch(value) is not None
+
+
+def is_base58(value: str) -> bool:
+    """True for 32 or 64 bytes in base58: in Solana an address, a signature, or a private key."""
+    return _BASE58.fullmatch(value) is not None
 
 
 def is_slug(value: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from engine.redaction.detect import redacted
 from tests.cases import each_case
 
@@ -150,3 +152,24 @@ def test_what_only_reads_like_a_secret_is_kept(text: str) -> None:
 )
 def test_a_secret_in_an_unusual_place_is_found(before: str, value: str, after: str) -> None:
     assert value not in redacted(f"{before}{value}{after}")
+
+
+@each_case(
+    "before",
+    [
+        "PHANTOM_KEY=",
+        "my wallet key is ",
+        "KEYPAIR=",
+        'payer_key = "',
+        "here is the key ",
+        "signer: ",
+        "WALLET_SECRET=",
+    ],
+)
+def test_a_private_key_in_the_letters_of_an_address_is_a_secret(before: str) -> None:
+    letters = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    key = "".join(random.Random(3).choices(letters, k=88))
+    assert redacted(f"{before}{key}").endswith("[secret]")
+    assert redacted(f"tx {key} confirmed") == f"tx {key} confirmed"
+    assert redacted(f"access token {key[:43]}") == "access token [secret]"
+    assert redacted(f"wallet: {key[:43]}") == f"wallet: {key[:43]}"
