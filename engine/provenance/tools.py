@@ -52,7 +52,7 @@ def reads_document(call: ToolCall) -> bool:
 def _is_outside_command(command: str) -> bool:
     if _SCRIPTED.search(command) and _REQUESTS.search(command) and _URL.search(command):
         return not _is_loopback(command)
-    return any(_fetches(piece) for piece in _PIECES.split(command))
+    return any(_fetches(piece) for piece in _PIECES.split(_SEARCHED.sub(" ", command)))
 
 
 def _fetches(piece: str) -> bool:
@@ -116,6 +116,8 @@ _CAMEL = expression(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL = expression(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
 _PIECES = expression(r"\|\|?|&&|;|\n|\$\(|`|\(|\)")
 _PREFIXES = _words("! command do env exec nohup sudo then time timeout xargs")
+_SEARCHED = expression(r"\b(?:[efp]?grep|rg)(?:\s+-[\w-]+(?:=\S+)?)*\s+(?:'[^'\n]*'|\"[^\"`$\n]*\")")
+"""A pattern that is looked for, whose parts are no commands."""
 _SCRIPTED = expression(r"\b(?:python|node|ruby|perl|php|deno|bun|pwsh|powershell|uv|npx)[\d.]*\s")
 _REQUESTS = expression(
     r"request|urllib|urlopen|fetch|httpx|aiohttp|axios|http\.get|net/http|curl|Invoke-", re.IGNORECASE
