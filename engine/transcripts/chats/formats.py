@@ -64,8 +64,6 @@ FORMATS = (
     Format("Open WebUI", "exports in JSON, `webui.db` of one person", name="open-webui", is_chat=True),
     Format("LibreChat", "exports in JSON"),
     Format("LobeChat", "exports in JSON", name="lobechat", is_chat=True),
-    Format("Nexus AI Chat Importer", "notes in Obsidian", seen="1.2", name="nexus", is_chat=True),
-    Format("Chat Ledger", "Markdown of Antigravity's conversations", name="chat-ledger"),
     Format("claude-code-log", "Markdown", seen="1.5", name="claude-code-log"),
     Format(
         "any program", "JSON with `role` and `content`; text with speakers' names", name="chat", is_chat=True

@@ -20,7 +20,6 @@ from engine.transcripts.chats import (
     gemini,
     labelled,
     layouts,
-    nexus,
     opencode,
     prompts,
     records,
@@ -209,10 +208,6 @@ def _chats_in(text: str, name: str) -> Iterator[Chat]:
         yield opencode.read_saved(text)
     elif sectioned.is_copilot(text):
         yield sectioned.copilot(text)
-    elif sectioned.is_ledger(text):
-        yield sectioned.ledger(text)
-    elif nexus.looks_like(text):
-        yield nexus.read(text)
     else:
         chat = labelled.read(text)
         if chat is not None:

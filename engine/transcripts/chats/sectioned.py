@@ -1,5 +1,5 @@
 """Reads Markdown in which a program gives each step a section: what Windsurf and Antigravity save of a
-conversation, what Chat Ledger makes of Antigravity's, and what ``/share`` of Copilot's command line writes.
+conversation, and what ``/share`` of Copilot's command line writes.
 """
 
 from __future__ import annotations
@@ -8,12 +8,10 @@ import re
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
-from engine.transcripts.chats.labelled import without_rule
 from engine.transcripts.escape import outside_code
 from engine.transcripts.turn import Role
 
 WINDSURF = "windsurf"
-LEDGER = "chat-ledger"
 COPILOT = "copilot-cli"
 
 _WINDSURF = re.compile(
@@ -26,20 +24,6 @@ _DONE = re.compile(
     r"|Analyzed|Retrieved|Found|Generated|Proposed|Opened|Captured|Started"
     r"|User accepted|User rejected)\b[^\n]*)\*"
 )
-
-_LEDGER = re.compile(
-    r"^## Metadata\n\n\| Field \| Value \|\n[^\n]*\n\| \*\*Trajectory ID\*\* \| `(?P<id>[^`\n]+)`",
-    re.MULTILINE,
-)
-_TURN = re.compile(r"^## (?P<what>User Request|Agent Response)$", re.MULTILINE)
-# Below a prompt and a reply stands what the program adds, folded.
-_ADDED = re.compile(
-    r"^(?:<details>\n<summary>(?:Context|Conversation History|Metadata|System Message|User Information)\b"
-    r"|### (?:Actions|Thinking)$)",
-    re.MULTILINE,
-)
-
-_TOOL = re.compile(r"^\*\*Tool:\*\* `(?P<name>[^`\n]+)`", re.MULTILINE)
 
 _COPILOT = re.compile(r"\A\s*# \S+ Copilot CLI Session\s+(?:> |<)")
 _TIMED = re.compile(r"^<sub>⏱️ [^<\n]*</sub>\n+### (?P<what>[^\n]+)$", re.MULTILINE)
@@ -76,33 +60,6 @@ def windsurf(text: str) -> Chat:
             name, _, about = one_line(each).partition(" ")
             chat.call(name, about, line=line)
     return chat.chat(WINDSURF)
-
-
-def is_ledger(text: str) -> bool:
-    """Whether a text was written by Chat Ledger."""
-    return _LEDGER.search(text, 0, 64 * 1024) is not None
-
-
-def ledger(text: str) -> Chat:
-    """The conversation in a text with ``\\n`` line ends."""
-    chat, line, counted = ChatBuilder(), 1, 0
-    about = _LEDGER.search(text)
-    chat.session_id = about["id"] if about is not None else ""
-    marks = outside_code(text, [*_TURN.finditer(text)])
-    for number, mark in enumerate(marks):
-        line += text.count("\n", counted, mark.start())
-        counted = mark.start()
-        body = text[mark.end() : marks[number + 1].start() if number + 1 < len(marks) else len(text)]
-        added = _ADDED.search(body)
-        is_persons = mark["what"] == "User Request"
-        said = without_rule(body[: added.start()] if added is not None else body)
-        chat.say("user" if is_persons else "agent", said, line=line)
-        chat.drop("injected", added is not None and is_persons)
-        if not is_persons:
-            chat.drop("thinking", added is not None and added[0].endswith("Thinking"))
-            for used in _TOOL.finditer(body):
-                chat.call(one_line(used["name"]), "", line=line)
-    return chat.chat(LEDGER)
 
 
 def copilot(text: str) -> Chat:
