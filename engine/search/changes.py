@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.errors import AutopoiesisError
@@ -74,24 +74,8 @@ class Change:
         return self.known is not None and self.contents is None and self.skipped == self.known.skipped
 
 
-def read(
-    stored: Callable[[int], Iterable[Stored]], files: Files, source: Source, known: Known | None
-) -> Change:
-    """Read a file and compare it with its rows in the index. A file that cannot be read is skipped.
-
-    Args:
-        stored: The chunks of a file by its row id, in order.
-    """
-    change, data = opened(files, source, known)
-    if data is not None:
-        change = replace(change, contents=chunks.split(data, source.path, source.category))
-    elif change.is_none:
-        return change
-    return compared(change, () if known is None else stored(known.id))
-
-
 def opened(files: Files, source: Source, known: Known | None) -> tuple[Change, bytes | None]:
-    """Read a file.
+    """Read a file. One that cannot be read is skipped.
 
     Returns:
         The change without rows, and the bytes to split into chunks; ``None`` if the content is unchanged, or

@@ -15,7 +15,7 @@ import apsw
 
 from engine.errors import AutopoiesisError, IndexBusy, IndexFailed, ReadOnly
 from engine.search.filesystem import is_shared
-from engine.search.reports import State
+from engine.search.storage import Unavailable
 from engine.startup.records import dataclass
 
 READ_WAIT_MS = 500
@@ -52,24 +52,6 @@ _ENVIRONMENT = (
 
 Identity = tuple[int, int]
 """Device and inode: the file a connection has open, whatever file has its name now."""
-
-
-class Unavailable(Exception):
-    """The index cannot answer now, so the files have to be searched directly.
-
-    Args:
-        repairable: Whether a refresh is likely to help.
-        damaged: The file that was found damaged, if one was.
-    """
-
-    def __init__(
-        self, state: State, why: str, *, repairable: bool = True, damaged: Identity | None = None
-    ) -> None:
-        super().__init__(why)
-        self.state = state
-        self.why = why
-        self.repairable = repairable
-        self.damaged = damaged
 
 
 def is_damage(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from engine.errors import AutopoiesisError
+from engine.errors import AutopoiesisError, EmbeddingFailed
 
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats, TokenVectors
@@ -60,6 +60,14 @@ class SlowEmbedder(Embedder, Slow, Protocol):
     """An embedder that is ``Slow``."""
 
 
+SLOW_TEXTS = 128
+"""Texts that a slow model is given at once."""
+
+
+class Computing(AutopoiesisError):
+    """Another program computes the same vectors."""
+
+
 EMBEDDING_FAULTS = (AutopoiesisError, OSError, ValueError, RuntimeError)
 """What a model may raise without failing the search by words."""
 
@@ -76,6 +84,32 @@ def query_vector(embedder: Embedder, query: str) -> Floats:
         return slow.embed_query(query)
     found: Floats = embedder.embed([query])[0]
     return found
+
+
+def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
+    """The vectors of texts, ``packed``.
+
+    Raises:
+        EmbeddingFailed: The model failed, whose message is one clause.
+    """
+    try:
+        found = embedder.embed(texts)
+    except EMBEDDING_FAULTS as error:
+        raise EmbeddingFailed(f"the embedding model failed ({error})") from error
+    if found.shape != (len(texts), embedder.dimensions):
+        raise EmbeddingFailed("the embedding model's vectors do not have the declared size")
+    return packed(found)
+
+
+def packed(vectors: Floats) -> list[bytes]:
+    """Quantize vectors to int8, each scaled to the full range; ``b""`` for a row of zeros."""
+    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+
+    finite = numpy.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+    peaks = numpy.abs(finite).max(axis=1, keepdims=True, initial=0.0)
+    scale = numpy.divide(127.0, peaks, out=numpy.zeros_like(peaks), where=peaks > 0)
+    whole = numpy.rint(finite * scale).astype(numpy.int8)
+    return [row.tobytes() if peak > 0 else b"" for row, peak in zip(whole, peaks[:, 0], strict=True)]
 
 
 class LocalEmbedder:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
 from engine.search import vectors
-from engine.search.database import Unavailable
 from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, VerifyReport
 from engine.search.request import Request
 from engine.search.results import CATEGORIES, Category, SearchResult
+from engine.search.storage import Unavailable
 from engine.search.terms import Terms
 from engine.search.worth import Room, chosen
 from engine.store.zone import local_day

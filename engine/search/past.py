@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-import apsw
 import numpy
 
-from engine.search import schema
 from engine.search.facts import day_of
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from engine.search.storage import State
 
     Words = NDArray[numpy.uint32]
     Numbers = NDArray[numpy.int32]
@@ -90,49 +90,40 @@ class WordFinder:
 
 
 class PastReader:
-    """Provides the past sessions of one index. Thread-safe; what it returns is immutable."""
+    """Provides the past sessions that a workspace itself has. Thread-safe; what it returns is immutable."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._index = ""
-        self._stamp = -1
-        self._sessions: dict[int, Session] = {}
+        self._seen: Hashable = None
+        self._sessions: dict[tuple[int, int], Session] = {}
         self._past = Past()
 
-    def read(self, connection: apsw.Connection) -> Past:
-        """The past as seen by a connection in a transaction.
+    def read(self, state: State) -> Past:
+        """The past in a state of the index.
 
         Raises:
-            apsw.Error: The database is damaged.
+            apsw.Error, ValueError: The index is damaged.
         """
-        meta = schema.all_meta(connection)
-        index, stamp = meta["index"], int(meta["stamp"] or 0)
         with self._guard:
-            if (index, stamp) == (self._index, self._stamp):
+            if state.stamp == self._seen:
                 return self._past
-            after = self._stamp if index == self._index and stamp > self._stamp else -1
-            known = dict(self._sessions) if after >= 0 else {}
-            for (file,) in connection.execute("SELECT file FROM gone WHERE stamp > ?", (after,)):
-                known.pop(file, None)
-            for session in _sessions(connection, after):
-                known[session.file] = session
-            self._index, self._stamp, self._sessions = index, stamp, known
+            held: dict[int, int] = dict(state.sessions())
+            known = {each: self._sessions[each] for each in held.items() if each in self._sessions}
+            missing = [file for file, stamp in held.items() if (file, stamp) not in known]
+            for file, path, date, words, places, lengths, spoken in state.query(
+                "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
+                f" WHERE id IN ({state.each('files')})",
+                files=missing,
+            ):
+                known[file, held[file]] = Session(
+                    file,
+                    path,
+                    day_of(date),
+                    numpy.frombuffer(words, dtype=numpy.uint32),
+                    numpy.frombuffer(places, dtype=numpy.int32).reshape(-1, 4),
+                    numpy.frombuffer(lengths, dtype=numpy.int32),
+                    numpy.frombuffer(spoken, dtype=numpy.uint32),
+                )
+            self._seen, self._sessions = state.stamp, known
             self._past = joined(list(known.values()))
             return self._past
-
-
-def _sessions(connection: apsw.Connection, after: int) -> Iterator[Session]:
-    for file, path, date, words, places, lengths, spoken in connection.execute(
-        "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
-        " WHERE stamp > ?",
-        (after,),
-    ):
-        yield Session(
-            file,
-            path,
-            day_of(date),
-            numpy.frombuffer(words, dtype=numpy.uint32),
-            numpy.frombuffer(places, dtype=numpy.int32).reshape(-1, 4),
-            numpy.frombuffer(lengths, dtype=numpy.int32),
-            numpy.frombuffer(spoken, dtype=numpy.uint32),
-        )

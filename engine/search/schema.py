@@ -18,11 +18,12 @@ from pathlib import Path
 import apsw
 
 from engine.errors import IndexFailed
+from engine.search.storage import Unavailable
 
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""
 
-VERSION = 9
+VERSION = 10
 """Bump when the tables, or what is stored in them for the same chunk, would be different."""
 
 TOKENIZER = ("porter", ["unicode61"])
@@ -43,11 +44,7 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
     category TEXT NOT NULL,
-    session_id TEXT NOT NULL,   -- of a transcript
-    title TEXT NOT NULL,
     date TEXT NOT NULL,         -- ISO, '' when undated
-    tags TEXT NOT NULL,         -- JSON array
-    line_count INTEGER NOT NULL,
     skipped TEXT NOT NULL,      -- why the file has no chunks though it should
     sha256 TEXT NOT NULL,
     size INTEGER NOT NULL,
@@ -59,9 +56,7 @@ CREATE TABLE files (
     digest TEXT NOT NULL,       -- of this row and its chunks, against silent damage
     stamp INTEGER NOT NULL      -- of the last change
 );
-CREATE INDEX files_by_stamp ON files (stamp);
 CREATE INDEX files_skipped ON files (path) WHERE skipped <> '';
-CREATE TABLE gone (file INTEGER PRIMARY KEY, stamp INTEGER NOT NULL);
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY,
     file_id INTEGER NOT NULL REFERENCES files (id),
@@ -169,6 +164,22 @@ def create(connection: apsw.Connection) -> None:
         connection.pragma("user_version", VERSION)
 
 
+def require_complete(connection: apsw.Connection) -> None:
+    """Do nothing if the index can answer.
+
+    Raises:
+        Unavailable: It cannot.
+        ForeignDatabase, apsw.Error: As for ``version_of``.
+    """
+    version = version_of(connection)
+    if not version:
+        raise Unavailable("missing", "the search index is empty")
+    if version != VERSION:
+        raise Unavailable("outdated", "the search index was built by another version")
+    if get_meta(connection, "complete") != "1":
+        raise Unavailable("building", "the search index is being built")
+
+
 def create_signs(connection: apsw.Connection, bits: int) -> None:
     """Create the table of vectors' signs anew. sqlite-vec must be loaded."""
     connection.execute(
@@ -186,13 +197,6 @@ def get_meta(connection: apsw.Connection, key: str) -> str:
 def all_meta(connection: apsw.Connection) -> defaultdict[str, str]:
     """The ``meta`` table; ``""`` for missing keys."""
     return defaultdict(str, connection.execute("SELECT key, value FROM meta"))
-
-
-def next_stamp(connection: apsw.Connection) -> int:
-    """A new stamp for the changes in the current transaction."""
-    stamp = int(get_meta(connection, "stamp") or 0) + 1
-    set_meta(connection, "stamp", str(stamp))
-    return stamp
 
 
 def set_meta(connection: apsw.Connection, key: str, value: str) -> None:

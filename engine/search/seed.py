@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
-import apsw
-
 from engine.search import database, schema
+from engine.search.storage import Unavailable
 
 _PAGES = 4_096
 """Pages copied at once; a writer of the other index waits no longer than that takes."""
@@ -28,27 +26,21 @@ def seed(path: Path, other: Path) -> bool:
     try:
         source = database.open_reader(other)
         try:
-            return _copy(source, path)
+            schema.require_complete(source)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            copy = database.open_writer(path)
+            try:
+                with copy.backup("main", source, "main") as backup:
+                    while not backup.done:
+                        backup.step(_PAGES)
+                with copy:
+                    copy.execute("UPDATE files SET mtime_ns = -1")
+                    schema.set_meta(copy, "index", os.urandom(8).hex())
+            finally:
+                copy.close()
         finally:
             source.close()
-    except (database.Unavailable, *database.FAULTS):
+    except (Unavailable, *database.FAULTS):
         database.remove(path)
         return False
-
-
-def _copy(source: apsw.Connection, path: Path) -> bool:
-    complete = schema.get_meta(source, "complete") == "1"
-    if schema.version_of(source) != schema.VERSION or not complete:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    copy = database.open_writer(path)
-    try:
-        with copy.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(_PAGES)
-        with copy:
-            copy.execute("UPDATE files SET mtime_ns = -1")
-            schema.set_meta(copy, "index", secrets.token_hex(8))
-    finally:
-        copy.close()
     return True

@@ -1,51 +1,191 @@
-"""What ``SearchIndex`` asks of whatever keeps the index: memory.db, or a PostgreSQL that machines share."""
+"""Keeps the index of one workspace, in memory.db or in a PostgreSQL that machines share (spec 7.2).
+
+What both do is here. Their SQL is the same where it can be: ``:name`` stands for a value, and ``State.each``
+for the rows of a list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
+from engine.search.embeddings import SLOW_TEXTS, Computing, as_slow, embedded
+from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.reports import State as Condition
+from engine.search.results import CATEGORIES
 
 if TYPE_CHECKING:
-    from engine.search.database import Unavailable
+    from pathlib import Path
+
+    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.engines import Engine
     from engine.search.past import Past
-    from engine.search.reports import IndexReport, IndexStatus, VerifyReport
     from engine.search.writer import Progress
+    from engine.store.files import Files
+    from engine.store.paths import Workspace
 
 Turn = tuple[int, int, str, str, str, str]
 """First and last line, speaker, heading, date and text of a chunk."""
+BATCH_TEXTS = 512
+"""Texts that are embedded, and files that are removed, at once."""
+_SLICE_S = 0.2
+"""Seconds after which whoever waits for a writer looks whether to go on waiting."""
 
 
-class State(Protocol):
+class Unavailable(Exception):
+    """The index cannot answer now, so the files have to be searched directly.
+
+    Args:
+        repairable: Whether a refresh is likely to help.
+        damaged: The file that was found damaged, by device and inode, if one was.
+    """
+
+    def __init__(
+        self,
+        state: Condition,
+        why: str,
+        *,
+        repairable: bool = True,
+        damaged: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(why)
+        self.state = state
+        self.why = why
+        self.repairable = repairable
+        self.damaged = damaged
+
+
+class State(ABC):
     """One consistent state of a complete index."""
 
+    SKIPPED: ClassVar[str]
+    """Selects the path of each file that is not indexed, and why."""
+    FILES: ClassVar[str]
+    """Selects the id, number of chunks, total of lengths and digest of each file, whether this version of the
+    program made it, and what its digest is of."""
+    TERMS: ClassVar[str] = "terms"
+    """A chunk's terms."""
+
+    @abstractmethod
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+
+    @staticmethod
+    @abstractmethod
+    def each(name: str) -> str:
+        """A subquery with a row for each number in the list of this name."""
+
+    @property
+    @abstractmethod
+    def stamp(self) -> Hashable:
+        """Equal for equal states."""
+
+    @property
+    @abstractmethod
+    def totals(self) -> tuple[int, int, int]:
+        """The number of chunks, the total of their lengths, and the number of files with chunks."""
+
+    @abstractmethod
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """Whether vectors of this model can be searched; ``False`` if its id cannot be determined."""
-        ...
 
+    @abstractmethod
     def engine(self, dimensions: int) -> Engine:
         """For the ranking. ``dimensions`` of the vectors, 0 to read none."""
-        ...
 
+    @abstractmethod
     def past(self) -> Past:
         """The past sessions."""
-        ...
+
+    @abstractmethod
+    def sessions(self) -> list[tuple[Any, ...]]:
+        """The row id and the stamp of each session's file that this workspace itself has."""
+
+    @abstractmethod
+    def status(self) -> IndexStatus:
+        """What is in the index."""
 
     def turns(self, file: int, position: int | None) -> list[Turn]:
         """The chunks of a file by row id, or the one at a position."""
-        ...
+        found = self.query(
+            "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
+            " WHERE file_id = :file AND position = coalesce(:position, position) ORDER BY position",
+            file=file,
+            position=position,
+        )
+        return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in found]
 
-    def status(self) -> IndexStatus:
-        """What is in the index."""
-        ...
+    def stored(self, file: int) -> list[tuple[Any, ...]]:
+        """The chunks of a file in order, as ``changes.ChunkRow`` and then as ``facts.Facts``."""
+        return self.query(
+            "SELECT position, start_line, end_line, speaker, date, heading, about, text,"
+            f" length, size, day, name, kind, is_person, {self.TERMS}, counts"
+            " FROM chunks WHERE file_id = :file ORDER BY position",
+            file=file,
+        )
+
+    def skipped(self, **values: Any) -> tuple[Skipped, ...]:
+        """The files that are not indexed, and why."""
+        return tuple(Skipped(path, why) for path, why in self.query(self.SKIPPED, **values))
 
 
-class Storage(Protocol):
-    """Keeps the index of one workspace. Thread-safe."""
+def counted(rows: Sequence[tuple[Any, ...]]) -> tuple[CategoryCount, ...]:
+    """Categories with their numbers of files, chunks and skipped files, in the order of ``CATEGORIES``."""
+    known = {str(row[0]): CategoryCount(*row) for row in rows}
+    return tuple(
+        known[name] for name in (*CATEGORIES, *sorted(known.keys() - set(CATEGORIES))) if name in known
+    )
 
+
+class Storage(ABC):
+    """Keeps the index of one workspace. Thread-safe.
+
+    Args:
+        embedder: ``None`` for search by words alone.
+        lock_timeout_s: Seconds to wait for another writer.
+        stopping: Called between steps; returns whether to stop early.
+    """
+
+    where: str
+    """What errors name."""
+    made = 0
+    """Number of vectors computed by this object, not counting those of new chunks."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        files: Files,
+        embedder: Embedder | None,
+        without_vectors: str,
+        *,
+        read_only: bool,
+        lock_timeout_s: float,
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._workspace = workspace
+        self._files = files
+        self.embedder = embedder
+        self._without_vectors = without_vectors
+        self._read_only = read_only
+        self._lock_timeout_s = lock_timeout_s
+        self._stopping = stopping
+        self._threads = threading.RLock()
+        self._slow = as_slow(embedder)
+        self.backlog: Backlog | None = None
+        if self._slow is not None and not read_only:
+            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
+
+            self.backlog = Backlog(self)
+
+    @abstractmethod
     def read(self, *, vectors: bool = False) -> AbstractContextManager[State]:
         """A state to read, while the context lasts.
 
@@ -55,7 +195,46 @@ class Storage(Protocol):
         Raises:
             Unavailable: There is no complete index, or reading it failed, also within the context.
         """
-        ...
+
+    @abstractmethod
+    def _refresh(
+        self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
+    ) -> IndexReport: ...
+
+    @abstractmethod
+    def _problems(self) -> list[str]: ...
+
+    @abstractmethod
+    def repair(self, error: Unavailable) -> None:
+        """Do what may help after an error of ``read`` that is repairable. Raises as ``refresh``."""
+
+    @abstractmethod
+    def count_missing(self) -> int:
+        """The number of chunks without a vector of the model; 0 if there is no usable index."""
+
+    @abstractmethod
+    def _missing(self, embedder: Embedder, most: int) -> list[tuple[int, str]]:
+        """Some chunks without a vector: ids and texts to embed."""
+
+    @abstractmethod
+    def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+        """Store the packed vectors of chunks that are still there, and still lack one."""
+
+    @abstractmethod
+    def _computing(self) -> AbstractContextManager[None]:
+        """Ensure that no other program computes missing vectors, which may cost something.
+
+        Raises:
+            Computing: Another one does.
+        """
+
+    @abstractmethod
+    def seed(self, other: Path) -> None:
+        """See ``SearchIndex.seed``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is open. Called after ``stop``."""
 
     def refresh(
         self,
@@ -65,29 +244,101 @@ class Storage(Protocol):
         rebuild: str = "",
         wait_s: float | None = None,
     ) -> IndexReport:
-        """See ``SearchIndex.refresh``; ``rebuild`` is why to delete the index first, empty to keep it."""
-        ...
+        """See ``SearchIndex.refresh``; ``rebuild`` is why to delete the index first, empty to keep it.
+
+        The vectors of a slow model follow in the background.
+        """
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        with self.exclusive(wait_s):
+            report = self._refreshed(progress, paths, rebuild, wait_s)
+        return report if self.backlog is None else self.backlog.follow(report)
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
         """See ``SearchIndex.verify``."""
-        ...
+        with self.exclusive():
+            found = tuple(self._problems())
+            if not found or not repair:
+                return VerifyReport(found)
+            done = self._refreshed(progress, None, found[0], self._lock_timeout_s)
+            return VerifyReport(found, True, done)
 
-    def repair(self, error: Unavailable) -> None:
-        """Do what may help after an error of ``read`` that is repairable. Raises as ``refresh``."""
-        ...
+    def coming(self, chunks: int, missing: int) -> str:
+        """How many chunks have vectors, and what keeps the others from it; empty if none is missing one."""
+        if not missing:
+            return ""
+        error = f": {self.backlog.error}" if self.backlog is not None and self.backlog.error else ""
+        return f"{chunks - missing:,} of {chunks:,} chunks have vectors{error}"
 
     def finish_vectors(self, progress: Progress | None) -> str:
         """See ``SearchIndex.finish_vectors``."""
-        ...
+        return "" if self.backlog is None else self.backlog.finish(progress)
 
-    def seed(self, other: Path) -> None:
-        """See ``SearchIndex.seed``."""
-        ...
+    def embed_some(self) -> int:
+        """Compute some missing vectors; returns the number of chunks, 0 if none lacks one.
+
+        Raises:
+            Computing: Another program is computing them.
+            Unavailable: There is no complete index.
+            EmbeddingFailed: The model failed.
+            IndexFailed, apsw.Error, OSError: The vectors cannot be stored.
+        """
+        if self.embedder is None:
+            return 0
+        with self._computing():
+            rows = self._missing(self.embedder, SLOW_TEXTS if self._slow else BATCH_TEXTS)
+            if rows:
+                packed = embedded(self.embedder, [text for _, text in rows])
+                self._store(self.embedder, rows, packed)
+                self.made += sum(map(bool, packed))
+        return len(rows)
+
+    def _refreshed(
+        self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
+    ) -> IndexReport:
+        """Refresh, and compute the vectors of a quick model that are missing."""
+        report = self._refresh(progress, paths, rebuild, wait_s)
+        total = left = 0 if self._slow or report.vectors else self.count_missing()
+        before, why = self.made, report.vectors
+        try:
+            while left > 0 and not self._stopping():
+                if progress is not None:
+                    progress(total - left, total)
+                left = left - done if (done := self.embed_some()) else 0
+        except (Computing, Unavailable):
+            pass  # another program does it, or has removed the index
+        except EmbeddingFailed as error:
+            why = str(error)
+        if total and progress is not None:
+            progress(total, total)
+        return replace(report, embedded=report.embedded + self.made - before, vectors=why)
 
     def stop(self) -> None:
         """Stop background work and close a slow model. Reading remains possible."""
-        ...
+        if self._slow is not None:
+            self._slow.close()
+        if self.backlog is not None:
+            self.backlog.close()
 
-    def close(self) -> None:
-        """Close what is open. Called after ``stop``."""
-        ...
+    @contextlib.contextmanager
+    def exclusive(self, wait_s: float | None = None) -> Iterator[None]:
+        """Let no other thread of this program write; reentrant within a thread.
+
+        Raises:
+            IndexBusy: Another thread was not done within ``wait_s``.
+            ReadOnly: The workspace is.
+        """
+        if self._read_only:
+            raise ReadOnly("the workspace is read-only", where=self.where)
+        self._acquire(lambda s: self._threads.acquire(timeout=s), wait_s, "this program is still indexing")
+        try:
+            yield
+        finally:
+            self._threads.release()
+
+    def _acquire(self, acquire: Callable[[float], bool], wait_s: float | None, why: str) -> None:
+        """Wait for another writer, as long as there is time and reason to go on waiting."""
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        deadline = time.monotonic() + wait_s
+        while not acquire(min(wait_s, _SLICE_S)):
+            if self._stopping() or time.monotonic() > deadline:
+                raise IndexBusy(why, where=self.where, hint="try again when it has finished")

@@ -60,7 +60,6 @@ def mismatch(vector: Floats, embedder: Embedder) -> str:
 def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
     """Set up the table for this model and delete vectors of another model. Call within a transaction."""
     if not are_from(connection, embedder):
-        schema.set_meta(connection, "another_model", "1" if schema.get_meta(connection, "embedder") else "")
         connection.execute(
             "UPDATE chunks SET vector_sum = NULL, vector = x'' WHERE vector_sum IS NOT NULL;"
             " DELETE FROM sample"
@@ -71,42 +70,11 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
         schema.set_meta(connection, "sampled", str(_SUMS))
 
 
-def mark_settled(connection: apsw.Connection) -> None:
-    """Record that no chunk is missing a vector, so the model no longer counts as new."""
-    with connection:
-        schema.set_meta(connection, "another_model", "")
-
-
-def progress(connection: apsw.Connection, embedder: Embedder) -> tuple[int, str]:
-    """The number of chunks with vectors of this model, and the progress in one clause.
-
-    The clause is empty if no chunk is missing a vector.
-    """
-    chunks = int(connection.execute("SELECT count(*) FROM chunks").get)
-    waiting = count_missing(connection, embedder)
-    nothing = 0
-    if are_from(connection, embedder):
-        query = "SELECT coalesce(sum(vector_sum = ?), 0) FROM chunks"
-        nothing = int(connection.execute(query, (NOTHING_TO_EMBED,)).get)
-        is_new = schema.get_meta(connection, "another_model") == "1"
-    else:
-        is_new = bool(schema.get_meta(connection, "embedder"))
-    found = chunks - waiting - nothing
-    if not waiting:
-        return found, ""
-    of_which = " of the new model" if is_new else ""
-    return found, f"{chunks - waiting:,} of {chunks:,} chunks have vectors{of_which}"
-
-
-def packed(vectors: Floats) -> list[bytes]:
-    """Quantize vectors to int8, each scaled to the full range; ``b""`` for a row of zeros."""
-    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
-
-    finite = numpy.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
-    peaks = numpy.abs(finite).max(axis=1, keepdims=True, initial=0.0)
-    scale = numpy.divide(127.0, peaks, out=numpy.zeros_like(peaks), where=peaks > 0)
-    whole = numpy.rint(finite * scale).astype(numpy.int8)
-    return [row.tobytes() if peak > 0 else b"" for row, peak in zip(whole, peaks[:, 0], strict=True)]
+def progress(connection: apsw.Connection, embedder: Embedder) -> tuple[int, int]:
+    """The number of chunks with vectors of this model, and of those without."""
+    query = "SELECT count(*), coalesce(sum(vector_sum >= 0), 0), count(vector_sum) FROM chunks"
+    ((chunks, found, done),) = connection.execute(query)
+    return (found, chunks - done) if are_from(connection, embedder) else (0, chunks)
 
 
 def sum_of(vector: bytes) -> int:
@@ -184,38 +152,33 @@ def embedded_text(speaker: str, heading: str, text: str) -> str:
 
 def count_missing(connection: apsw.Connection, embedder: Embedder) -> int:
     """The number of chunks this model has not embedded yet."""
-    condition = "vector_sum IS NULL" if are_from(connection, embedder) else "true"
-    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {condition}").get)
+    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_missing(connection, embedder)}").get)
 
 
 def missing_texts(connection: apsw.Connection, embedder: Embedder, limit: int) -> list[tuple[int, str]]:
     """Chunks this model has not embedded yet: ids and texts to embed."""
-    condition = "vector_sum IS NULL" if are_from(connection, embedder) else "true"
-    rows = connection.execute(
-        f"SELECT id, speaker, heading, text FROM chunks WHERE {condition} ORDER BY id LIMIT ?", (limit,)
-    )
-    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
+    return _texts(connection, f"{_missing(connection, embedder)} ORDER BY id LIMIT ?", limit)
 
 
 def still_missing(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
     """The given chunks that still have no vector, in the form of ``missing_texts``."""
-    rows = connection.execute(
-        "SELECT id, speaker, heading, text FROM chunks"
-        " WHERE vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(chunks)),),
-    )
-    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
+    condition = "vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))"
+    return _texts(connection, condition, json.dumps(list(chunks)))
+
+
+def _missing(connection: apsw.Connection, embedder: Embedder) -> str:
+    return "vector_sum IS NULL" if are_from(connection, embedder) else "true"
+
+
+def _texts(connection: apsw.Connection, condition: str, value: int | str) -> list[tuple[int, str]]:
+    query = f"SELECT id, speaker, heading, text FROM chunks WHERE {condition}"
+    return [(chunk, embedded_text(*words)) for chunk, *words in connection.execute(query, (value,))]
 
 
 def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store packed vectors of chunks without one and stamp their files. Call within a transaction."""
+    """Store packed vectors of chunks without one. Call within a transaction."""
     connection.executemany(
         "UPDATE chunks SET vector = ?, vector_sum = ? WHERE id = ?",
         [(vector, sum_of(vector), chunk) for chunk, vector in rows],
     )
     add(connection, rows)
-    connection.execute(
-        "UPDATE files SET stamp = ? WHERE id IN"
-        " (SELECT file_id FROM chunks WHERE id IN (SELECT value FROM json_each(?)))",
-        (schema.next_stamp(connection), json.dumps([chunk for chunk, _ in rows])),
-    )

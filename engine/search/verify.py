@@ -1,11 +1,11 @@
-"""Finds damage that SQLite does not notice while answering queries."""
+"""Finds damage that nobody notices while the index answers queries."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import apsw
 
@@ -14,20 +14,31 @@ from engine.search.changes import file_digest
 from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
 
+if TYPE_CHECKING:
+    from engine.search.storage import State
+
 _BATCH = 4_096
 _MOST = 8
 """Maximum number of problems listed per kind; one is enough for a rebuild."""
 
 
-def problems(connection: apsw.Connection) -> list[str]:
-    """The problems of an index, one clause each.
+def problems(connection: apsw.Connection, state: State) -> list[str]:
+    """The problems of a memory.db, one clause each.
 
     The connection must be able to write, and the database must have the newest schema.
     """
     found: list[str] = []
-    for check in (_pages, _definitions, _rows, _vectors):
+    held: Counter[int] = Counter()
+    checks: tuple[Callable[[], Iterator[str]], ...] = (
+        lambda: _pages(connection),
+        lambda: _definitions(connection),
+        lambda: rows(state, held),
+        lambda: _words(connection, held),
+        lambda: _vectors(connection),
+    )
+    for check in checks:
         try:
-            found.extend(check(connection))
+            found.extend(check())
         except database.FAULTS as error:
             if not database.is_damage(error):
                 raise
@@ -35,6 +46,38 @@ def problems(connection: apsw.Connection) -> list[str]:
         if found:
             break
     return found
+
+
+def rows(state: State, held: Counter[int]) -> Iterator[str]:
+    """The problems of the files and chunks of any index, and of what is counted of them.
+
+    Args:
+        held: Filled with the number of chunks by term.
+    """
+    (strays,) = state.query("SELECT count(*) FROM chunks WHERE file_id NOT IN (SELECT id FROM files)")[0]
+    if strays:
+        yield f"{strays} chunks belong to no file"
+    terms, wrong, totals = Terms(), 0, [0, 0, 0]
+    for file, count, extent, digest, is_ours, *fields in state.query(state.FILES):
+        stored = state.stored(file)
+        length = 0
+        for row in stored:
+            held.update(numbers_in(row[14]))
+            length += row[8]
+        is_same = (len(stored), length) == (count, extent)
+        if is_ours and is_same:
+            facts = facts_of(terms, [row[3:8] for row in stored])
+            is_same = digest == file_digest(fields, [row[:8] for row in stored]) and all(
+                tuple(each) == row[8:] for (each, _), row in zip(facts, stored, strict=True)
+            )
+        totals = [old + new for old, new in zip(totals, (count, length, count > 0), strict=True)]
+        wrong += not is_same
+        if not is_same and wrong <= _MOST:
+            yield f"the chunks of {fields[0]} differ from what was written"
+    if state.query("SELECT chunks, length, files FROM totals") != [tuple(totals)]:
+        yield "its totals differ from what was written"
+    if dict(state.query("SELECT CAST(term AS bigint) & 4294967295, chunks FROM terms")) != held:
+        yield "the counts of its words differ from what was written"
 
 
 def _pages(connection: apsw.Connection) -> Iterator[str]:
@@ -59,43 +102,6 @@ def _definitions(connection: apsw.Connection) -> Iterator[str]:
             yield "the word table is not configured as expected"
     finally:
         fresh.close()
-
-
-def _rows(connection: apsw.Connection) -> Iterator[str]:
-    strays = connection.execute("SELECT count(*) FROM chunks WHERE file_id NOT IN (SELECT id FROM files)").get
-    if strays:
-        yield f"{strays} chunks belong to no file"
-    terms = Terms()
-    held: Counter[int] = Counter()
-    wrong = chunk_count = length = with_chunks = 0
-    files: list[Any] = connection.execute(
-        "SELECT id, chunk_count, extent, digest, path, category, session_id, title, date, tags, line_count,"
-        " skipped FROM files"
-    ).fetchall()
-    for file, count, extent, digest, *fields in files:
-        chunks, stored, lengths, same = [], [], 0, True
-        for row in connection.execute(
-            "SELECT position, start_line, end_line, speaker, date, heading, about, text,"
-            " length, size, day, name, kind, is_person, terms, counts"
-            " FROM chunks WHERE file_id = ? ORDER BY position",
-            (file,),
-        ):
-            chunks.append(row[:8])
-            stored.append(row[8:])
-        for (facts, _), known in zip(facts_of(terms, [row[3:] for row in chunks]), stored, strict=True):
-            same = same and tuple(facts) == known
-            held.update(numbers_in(facts.terms))
-            lengths += facts.length
-        chunk_count, length, with_chunks = chunk_count + count, length + lengths, with_chunks + (count > 0)
-        if not same or len(chunks) != count or lengths != extent or file_digest(fields, chunks) != digest:
-            wrong += 1
-            if wrong <= _MOST:
-                yield f"the chunks of {fields[0]} differ from what was written"
-    if connection.execute("SELECT * FROM totals").fetchall() != [(chunk_count, length, with_chunks)]:
-        yield "its totals differ from what was written"
-    if dict(connection.execute("SELECT term, chunks FROM terms")) != held:
-        yield "the counts of its words differ from what was written"
-    yield from _words(connection, held)
 
 
 def _words(connection: apsw.Connection, held: Mapping[int, int]) -> Iterator[str]:

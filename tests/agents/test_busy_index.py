@@ -32,7 +32,7 @@ FACT = "The quay lantern is polished by Marisol every spring."
 PROMPT = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "", "prompt": REVIEW}).encode()
 
 INDEXING = """
-index = engine.index._storage._exclusive()
+index = engine.index._storage.exclusive()
 index.__enter__()
 """
 LOCKING = """

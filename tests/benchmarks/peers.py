@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from engine.search.database import load_vectors
-from engine.search.vectors import packed
+from engine.search.embeddings import packed
 from engine.topics.model import Topic, Trigger
 
 

@@ -1,4 +1,8 @@
-"""Fixtures: a small workspace, and indexes that are closed after the test."""
+"""Fixtures: a small workspace, and indexes that are closed after the test.
+
+A test marked ``both`` runs with its index in memory.db and in a PostgreSQL; ``both(False)`` excepts one of a
+module.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,50 @@ from engine.search.index import SearchIndex
 from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from tests.search.postgres.servers import Postgres, committed, started
 from tests.search.samples import FILES, put
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run marked tests once for each place that an index can be in."""
+    mark = metafunc.definition.get_closest_marker("both")
+    if mark is not None and mark.args != (False,) and "kept_in" in metafunc.fixturenames:
+        metafunc.parametrize("kept_in", ["memory.db", "postgresql"])
+
+
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """An empty workspace."""
+def kept_in() -> str:
+    """Where the index is."""
+    return "memory.db"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests of this process."""
+    with started() as server:
+        for name in ("made", "shared"):
+            with server.connect() as connection:
+                connection.execute(f"CREATE DATABASE {name}")
+            with server.connect(name) as connection:
+                connection.execute("CREATE EXTENSION vector")
+        yield server
+
+
+@pytest.fixture
+def url(kept_in: str, request: pytest.FixtureRequest) -> str:
+    """The address of the index; empty for memory.db. Every memory has its own tables there."""
+    return request.getfixturevalue("postgres").url("shared") if kept_in == "postgresql" else ""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, kept_in: str) -> Workspace:
+    """An empty workspace; with a first commit if it shares its index."""
     root = tmp_path / "memory"
     root.mkdir()
     (root / "memory-config.yaml").write_text("")
+    if kept_in == "postgresql":
+        (root / ".gitignore").write_text("scratch/\n")
+        committed(root)
     return Workspace.open(root)
 
 
@@ -45,7 +84,7 @@ Open = Callable[..., SearchIndex]
 
 
 @pytest.fixture
-def open_index() -> Iterator[Open]:
+def open_index(url: str) -> Iterator[Open]:
     """Opens indexes of workspaces, and closes them after the test."""
     opened: list[SearchIndex] = []
 
@@ -56,12 +95,14 @@ def open_index() -> Iterator[Open]:
         settings: SearchSettings | None = None,
         read_only: bool = False,
         lock_timeout_s: float = 60.0,
+        at: str = url,
     ) -> SearchIndex:
         index = SearchIndex(
             workspace,
             Files(workspace),
             settings or SearchSettings(),
             embedder,
+            url=at,
             read_only=read_only,
             lock_timeout_s=lock_timeout_s,
         )

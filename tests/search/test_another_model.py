@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import apsw
 import numpy
 import pytest
 from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
-from engine.search import backlog, database, vectors
-from engine.search.embeddings import as_slow
-from engine.search.memory_db import LOCK_NAME
+from engine.search import backlog, database
+from engine.search.embeddings import as_slow, packed
+from engine.search.memory_db import LOCK_NAME, VECTORS_LOCK_NAME
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -23,6 +21,8 @@ from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats
+
+pytestmark = pytest.mark.both
 
 FACTS = "knowledge/facts.md"
 
@@ -115,37 +115,28 @@ def test_search_by_words_works_before_the_model_has_responded(many: Workspace, o
     assert index.verify(repair=False).sound
 
 
-def test_a_new_model_is_used_as_soon_as_it_has_some_vectors(
-    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_model_is_used_as_soon_as_it_has_some_vectors(many: Workspace, open_index: Open) -> None:
     first = open_index(many, BagOfWords())
     chunks = first.refresh().chunks
     first.close()
     embedder = SlowBag("other", room=1)
     index = open_index(many, embedder)
-    assert index.status().without_vectors == f"0 of {chunks} chunks have vectors of the new model"
+    assert index.status().without_vectors == f"0 of {chunks} chunks have vectors"
     index.refresh()
     wait_until(lambda: index.status().vectors)
     status = index.status()
     assert 0 < status.vectors == sum(embedder.sizes) < chunks
-    assert status.vectors_coming == f"{status.vectors} of {chunks} chunks have vectors of the new model"
+    assert status.vectors_coming == f"{status.vectors} of {chunks} chunks have vectors"
     assert (status.without_vectors, status.embedder) == ("", "other")
     assert index.search("word3")[0].vector_rank == 1, "its vector is in the first batch"
-    assert index.search("word199")[0].vector_rank is None, "without a vector it is found by its words"
+    assert index.search("word150")[0].vector_rank is None, "without a vector it is found by its words"
     assert index.verify(repair=False).sound
     embedder.go_on.set()
     assert index.finish_vectors() == ""
-    assert index.search("word199")[0].vector_rank == 1
-    put(many, FACTS, "# Facts\n\nwalrus\n")
-    embedder.room = 0
-    embedder.go_on.clear()
-    monkeypatch.setattr(backlog, "PATIENCE_S", 0.0)
-    index.refresh(paths=[FACTS])
-    assert index.status().vectors_coming == f"{chunks} of {chunks + 1} chunks have vectors", (
-        "the message still mentions a new model"
-    )
+    assert index.search("word150")[0].vector_rank == 1
 
 
+@pytest.mark.both(False)
 def test_old_vectors_are_kept_until_the_new_model_responds(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
     chunks = index.refresh().chunks
@@ -157,7 +148,7 @@ def test_old_vectors_are_kept_until_the_new_model_responds(filled: Workspace, op
     status = index.status()
     assert status.vectors == 0
     assert status.without_vectors == (
-        f"0 of {chunks} chunks have vectors of the new model: the embedding model failed (there is no key)"
+        f"0 of {chunks} chunks have vectors: the embedding model failed (there is no key)"
     )
     assert index.search("rye bread")[0].lexical_rank == 1
     index.close()
@@ -185,6 +176,7 @@ def test_files_may_change_while_vectors_are_computed(many: Workspace, open_index
     assert index.verify(repair=False).sound
 
 
+@pytest.mark.both(False)
 def test_a_chunk_that_reuses_an_id_gets_its_own_vector(workspace: Workspace, open_index: Open) -> None:
     put(workspace, FACTS, "heron\n")
     embedder = SlowBag(room=0)
@@ -202,7 +194,7 @@ def test_a_chunk_that_reuses_an_id_gets_its_own_vector(workspace: Workspace, ope
     assert embedder.texts == 2
     connection = database.open_reader(workspace.database)
     assert connection.execute("SELECT vector FROM chunks").fetchall() == [
-        (vectors.packed(BagOfWords().embed(["a walrus instead"]))[0],)
+        (packed(BagOfWords().embed(["a walrus instead"]))[0],)
     ]
     connection.close()
 
@@ -262,8 +254,9 @@ def test_a_query_that_cannot_be_embedded_is_searched_by_words(filled: Workspace,
     assert index.status().without_vectors == ""
 
 
+@pytest.mark.both(False)
 def test_only_one_process_computes_vectors(many: Workspace, open_index: Open) -> None:
-    with FileLock(many.root / backlog.LOCK_NAME):
+    with FileLock(many.root / VECTORS_LOCK_NAME):
         embedder = SlowBag()
         index = open_index(many, embedder)
         report = index.refresh()
@@ -275,6 +268,7 @@ def test_only_one_process_computes_vectors(many: Workspace, open_index: Open) ->
     wait_until(lambda: index.status().vectors == report.chunks)
 
 
+@pytest.mark.both(False)
 def test_the_index_is_not_locked_while_vectors_are_computed(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
@@ -316,33 +310,3 @@ def test_a_read_only_index_computes_no_vectors(filled: Workspace, open_index: Op
     assert embedder.sizes == []
     index.close()
     assert embedder.closed
-
-
-def test_finishing_waits_for_what_follows_the_last_vector(
-    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reached, settled = threading.Event(), threading.Event()
-    mark_settled = vectors.mark_settled
-
-    def slowly(connection: apsw.Connection) -> None:
-        reached.set()
-        time.sleep(0.3)
-        mark_settled(connection)
-        settled.set()
-
-    monkeypatch.setattr(vectors, "mark_settled", slowly)
-    index = open_index(many, SlowBag())
-    index.refresh()
-    assert reached.wait(60)
-    steps: list[tuple[int, int]] = []
-    assert index.finish_vectors(lambda done, total: steps.append((done, total))) == ""
-    assert settled.is_set()
-    assert steps == [], "no vector was missing"
-
-
-def test_batches_grow_with_a_fast_model(many: Workspace, open_index: Open) -> None:
-    embedder = SlowBag()
-    index = open_index(many, embedder)
-    index.refresh()
-    assert index.finish_vectors() == ""
-    assert embedder.sizes[:2] == [32, 64]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from engine.search.results import CATEGORIES
 from engine.search.sources import MAX_BYTES, all_sources
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import put
+
+pytestmark = pytest.mark.both
 
 
 def test_files_and_chunks_are_counted_by_category(filled: Workspace, open_index: Open) -> None:

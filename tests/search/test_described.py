@@ -9,6 +9,7 @@ import pytest
 
 from engine.search import schema
 from engine.search.described import Chosen, counted, describe, explain_shares, listed
+from engine.search.memory_db import State
 from engine.search.results import Share, ShareName
 from engine.search.sqlite import SqliteEngine
 
@@ -23,11 +24,9 @@ def connection() -> apsw.Connection:
         "category": "conversation",
         "date": "2026-02-16",
     }
-    for name in ("session_id", "title", "tags", "sha256", "skipped", "digest"):
+    for name in ("sha256", "skipped", "digest"):
         file[name] = ""
-    for name in (
-        *("size", "mtime_ns", "ctime_ns", "read_ns", "line_count", "chunk_count", "extent", "stamp"),
-    ):
+    for name in ("size", "mtime_ns", "ctime_ns", "read_ns", "chunk_count", "extent", "stamp"):
         file[name] = 0
     columns, marks = ", ".join(file), ", ".join("?" * len(file))
     connection.execute(f"INSERT INTO files (id, {columns}) VALUES (1, {marks})", [*file.values()])
@@ -40,6 +39,11 @@ def connection() -> apsw.Connection:
     return connection
 
 
+def engine_of(connection: apsw.Connection) -> SqliteEngine:
+    home: Any = None  # which only knows of models and past sessions
+    return SqliteEngine(State(home, connection), 0)
+
+
 def chosen(chunk: int = 1, **values: Any) -> Chosen:
     return Chosen(chunk, ("conversations/a.md", "conversation"), 0.5, 1, None, None)._replace(**values)
 
@@ -50,14 +54,14 @@ def shares(**values: float) -> tuple[Share, ...]:
 
 
 def why(connection: apsw.Connection, terms: tuple[str, ...], one: Chosen, depth: int = 50) -> str:
-    (result,) = describe(SqliteEngine(connection, 0), [one], terms, depth)
+    (result,) = describe(engine_of(connection), [one], terms, depth)
     return result.why
 
 
 def test_a_result_has_the_fields_of_its_chunk(connection: apsw.Connection) -> None:
     parts = shares(words=0.4, meaning=0.1)
     second, first = describe(
-        SqliteEngine(connection, 0),
+        engine_of(connection),
         [chosen(2, score=1.0), chosen(1, shares=parts, vector_rank=3)],
         ("heron",),
         50,
@@ -80,8 +84,8 @@ def test_a_result_has_the_fields_of_its_chunk(connection: apsw.Connection) -> No
 
 
 def test_the_short_form_omits_snippet_and_reason(connection: apsw.Connection) -> None:
-    (full,) = describe(SqliteEngine(connection, 0), [chosen()], ("heron",), 50)
-    (short,) = describe(SqliteEngine(connection, 0), [chosen()], ("heron",), 50, in_full=False)
+    (full,) = describe(engine_of(connection), [chosen()], ("heron",), 50)
+    (short,) = describe(engine_of(connection), [chosen()], ("heron",), 50, in_full=False)
     assert (short.snippet, short.why) == ("", "")
     assert (short.text, short.score, short.path) == (full.text, full.score, full.path)
 
@@ -159,11 +163,11 @@ def test_an_altered_chunk_is_reported_as_damage(
     connection.pragma("foreign_keys", False)
     connection.execute(damage)
     with pytest.raises(apsw.CorruptError, match="chunk 1 differs from what was written"):
-        describe(SqliteEngine(connection, 0), [chosen(1)], ("heron",), 50, in_full=in_full)
+        describe(engine_of(connection), [chosen(1)], ("heron",), 50, in_full=in_full)
 
 
 def test_no_chosen_chunks_give_no_results(connection: apsw.Connection) -> None:
-    assert describe(SqliteEngine(connection, 0), [], ("heron",), 50) == []
+    assert describe(engine_of(connection), [], ("heron",), 50) == []
 
 
 def test_only_the_first_of_many_words_are_listed() -> None:

@@ -33,6 +33,8 @@ from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats
 
+pytestmark = pytest.mark.both
+
 TODAY = date(2026, 3, 1)
 ROOT = Path(__file__).parents[2]
 QUERIES = ("heron trout", "rye bread", "plain files", "who is Ann", "2026-02-16", "entry 7", "last month")
@@ -206,6 +208,7 @@ def test_after_many_changes_the_answers_equal_those_of_a_fresh_index(
     assert index.verify(repair=False).sound
 
 
+@pytest.mark.both(False)
 def test_changes_by_another_process_are_seen(indexed: Workspace, open_index: Open) -> None:
     index = open_index(indexed, BagOfWords(64))
     assert index.search("walrus", use_vectors=False) == []
@@ -245,6 +248,7 @@ def run_in_subprocess(program: str, workspace: Workspace) -> str:
     return done.stdout
 
 
+@pytest.mark.both(False)
 def test_another_model_is_reported_and_used_after_a_refresh(indexed: Workspace, open_index: Open) -> None:
     put(indexed, "knowledge/reference/00.md", "# Zero\n\nwalrus walrus\n")
     open_index(indexed, BagOfWords(64)).refresh()
@@ -263,6 +267,7 @@ def test_another_model_is_reported_and_used_after_a_refresh(indexed: Workspace, 
     assert answers(index)[0][0].vector_rank is None
 
 
+@pytest.mark.both(False)
 def test_vectors_added_later_are_used_without_a_restart(indexed: Workspace, open_index: Open) -> None:
     database.remove(indexed.database)
     open_index(indexed).refresh()
@@ -281,6 +286,7 @@ def test_vectors_may_have_any_length(dimensions: int, filled: Workspace, open_in
     assert answers(index) == fresh_answers(filled, BagOfWords(dimensions))
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize(
     "row", [[numpy.nan] * 64, [numpy.inf] * 64, [1.0] * 3, [0.0] * 64], ids=["nan", "inf", "short", "zero"]
 )
@@ -300,6 +306,7 @@ def test_with_invalid_vectors_search_uses_words(
 # Damage
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize(
     "change",
     [
@@ -324,6 +331,7 @@ def test_an_altered_chunk_is_detected_as_damage(change: str, filled: Workspace, 
     assert index.verify(repair=False).sound
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize("column", ["text", "heading", "about", "speaker", "date"])
 def test_values_of_the_wrong_type_are_detected_as_damage(
     column: str, filled: Workspace, open_index: Open
@@ -342,6 +350,7 @@ def test_values_of_the_wrong_type_are_detected_as_damage(
 # Threads
 
 
+@pytest.mark.both(False)
 def test_threads_search_while_another_refreshes(indexed: Workspace, open_index: Open) -> None:
     index = open_index(indexed, BagOfWords(64))
     put(indexed, "knowledge/facts.md", "walrus 0\n")

@@ -16,6 +16,8 @@ from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump
 
+pytestmark = pytest.mark.both
+
 CLAUDE = f"conversations/{SESSION}.jsonl"
 CODEX = f"conversations/rollout-2026-02-16T18-00-30-{SESSION}.jsonl"
 

@@ -15,6 +15,8 @@ from tests.search.samples import BagOfWords
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats
 
+pytestmark = pytest.mark.both
+
 
 class Odd(BagOfWords):
     """A model that returns ``odd`` for a query, if set."""

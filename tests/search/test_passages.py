@@ -15,6 +15,8 @@ from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import put
 
+pytestmark = pytest.mark.both
+
 FOUND = "The retry loop never stops because the backoff resets its counter on every timeout it sees."
 ASKED = "Why does the harbour feed hang for minutes after the tide service restarts at night?"
 CODE = "```python\nwhile True:\n    retry(backoff.reset(), counter=0)\n```"

@@ -12,7 +12,7 @@ import pytest
 from engine.errors import IndexFailed, ReadOnly
 from engine.search import sources, writer
 from engine.search.results import SearchResult
-from engine.search.writer import Writer
+from engine.search.sqlite_writer import SqliteWriter
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -20,6 +20,8 @@ from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 
 if TYPE_CHECKING:
     from engine.meaning.vectors import Floats
+
+pytestmark = pytest.mark.both
 
 FACTS = "knowledge/facts.md"
 LONG_AGO = 1_700_000_000
@@ -66,6 +68,7 @@ def test_every_searched_folder_is_indexed_and_found(filled: Workspace, open_inde
         assert (best.path, best.category, best.source) == (path, category, "index")
 
 
+@pytest.mark.both(False)
 def test_unchanged_files_are_not_read(filled: Workspace, open_index: Open) -> None:
     age_all(filled)
     embedder = BagOfWords()
@@ -78,7 +81,7 @@ def test_unchanged_files_are_not_read(filled: Workspace, open_index: Open) -> No
             read.append(relative)
             return super().read(relative, limit=limit)
 
-    index._storage._files = Watched(filled)  # type: ignore[attr-defined]
+    index._storage._files = Watched(filled)
     before = embedder.texts, filled.database.read_bytes()
     report = index.refresh()
     assert (report.added, report.changed, report.unchanged) == (0, 0, len(FILES))
@@ -382,6 +385,7 @@ def test_a_read_only_index_writes_nothing(filled: Workspace, open_index: Open) -
     assert not filled.database.exists()
 
 
+@pytest.mark.both(False)
 def test_a_full_disk_is_reported_and_the_index_stays_intact(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,15 +396,15 @@ def test_a_full_disk_is_reported_and_the_index_stays_intact(
         "knowledge/reference/long.md",
         "\n\n".join(f"paragraph {n} " + "word " * 200 for n in range(400)),
     )
-    run = Writer.run
+    run = SqliteWriter.run
 
-    def write_with_a_full_disk(self: Writer, paths: Sequence[str] | None = None) -> writer.Outcome:
+    def write_with_a_full_disk(self: SqliteWriter, paths: Sequence[str] | None = None) -> None:
         pages = self._connection.pragma("page_count")
         self._connection.pragma("max_page_count", int(str(pages)) + 2)
-        return run(self, paths)
+        run(self, paths)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Writer, "run", write_with_a_full_disk)
+        patch.setattr(SqliteWriter, "run", write_with_a_full_disk)
         with pytest.raises(IndexFailed, match="the disk is full; free some disk space"):
             index.refresh()
     assert index.search("rye bread")[0].source == "index"

@@ -8,10 +8,10 @@ import apsw
 import pytest
 
 from engine.errors import IndexFailed
-from engine.search import chunks, database, schema
+from engine.search import chunks, schema
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
-from tests.search.samples import FILES, BagOfWords
+from tests.search.samples import FILES
 
 
 def test_the_tables_are_made_once(tmp_path: Path) -> None:
@@ -29,14 +29,12 @@ def test_an_index_of_another_version_is_rebuilt(version: int, filled: Workspace,
     open_index(filled).refresh()
     with apsw.Connection(str(filled.database)) as connection:
         connection.pragma("user_version", version)
-    (filled.scratch / "search.image").write_text("of an earlier version")
     index = open_index(filled)
     assert index.status().state == "outdated"
     assert index.search("rye bread")[0].source in ("ripgrep", "scan")
     assert index.settle(20)
     assert index.search("rye bread")[0].source == "index"
     assert index.status().state == "ready"
-    assert not (filled.scratch / "search.image").exists()
 
 
 def test_the_reason_for_a_rebuild_is_reported(filled: Workspace, open_index: Open) -> None:
@@ -72,19 +70,3 @@ def test_files_are_indexed_again_after_a_change_of_the_chunking(
     report = index.refresh()
     assert (report.changed, report.unchanged) == (len(FILES), 0)
     assert index.refresh().changed == 0
-
-
-def test_ranking_finds_everything_it_needs_in_the_database(filled: Workspace, open_index: Open) -> None:
-    open_index(filled, BagOfWords()).refresh()
-    connection = database.open_reader(filled.database)
-    rows = list(
-        connection.execute(
-            "SELECT chunks.position, chunks.speaker, chunks.date, files.session_id, files.tags, files.title"
-            " FROM chunks JOIN files ON files.id = chunks.file_id WHERE session_id <> '' ORDER BY position"
-        )
-    )
-    assert rows == [
-        (place, speaker, "2026-02-16", "ses_a1b2c3d4", '["coding", "git"]', "Storage talk")
-        for place, speaker in enumerate(["user", "agent", "agent"])
-    ]
-    connection.close()

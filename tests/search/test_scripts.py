@@ -19,6 +19,8 @@ from tests.search.conftest import Open
 from tests.search.samples import put
 from tui.render.search import Words
 
+pytestmark = pytest.mark.both
+
 Form = Literal["NFC", "NFD"]
 LANGUAGES = {
     "chinese": (

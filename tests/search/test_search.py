@@ -19,6 +19,8 @@ from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
 
+pytestmark = pytest.mark.both
+
 
 def test_a_result_has_location_text_and_reason(filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
@@ -147,6 +149,7 @@ def test_the_category_restricts_both_words_and_vectors(filled: Workspace, open_i
     assert index.search("files", 50, "person", use_vectors=False) == []
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize(
     "category", ["", "Person", "people", "person' OR '1'='1", "x'; DROP TABLE files; --", "\0", "\ud800"]
 )
@@ -200,6 +203,7 @@ def test_fewer_results_are_the_first_of_more(
         assert index.search("heron trout", limit, exclude=exclude) == many[:limit]
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize(("limit", "count"), [(0, 0), (-3, 0), (1, 1), (2, 2), (10**9, 3)])
 def test_the_limit_is_clamped(limit: int, count: int, workspace: Workspace, open_index: Open) -> None:
     for number in range(3):
@@ -209,6 +213,7 @@ def test_the_limit_is_clamped(limit: int, count: int, workspace: Workspace, open
     assert len(index.search("heron", limit)) == count
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize("query", ["", " ", "?!", "🙂", "\0", "\ud800", '""', "()", "*", "^", "-", ":"])
 def test_a_query_without_a_word_finds_nothing(query: str, filled: Workspace, open_index: Open) -> None:
     index = open_index(filled, BagOfWords())
@@ -216,6 +221,7 @@ def test_a_query_without_a_word_finds_nothing(query: str, filled: Workspace, ope
     assert index.search(query) == []
 
 
+@pytest.mark.both(False)
 @pytest.mark.parametrize(
     "query",
     ["don't", "c++", "2026-02-16", "plain AND", "NOT files", "NEAR(plain files)", "text:files", "files*",
@@ -260,6 +266,7 @@ def test_hundreds_of_odd_texts_can_be_searched(filled: Workspace, open_index: Op
     assert index.verify(repair=False).sound
 
 
+@pytest.mark.both(False)
 def test_the_search_path_imports_little(filled: Workspace, open_index: Open) -> None:
     open_index(filled, BagOfWords()).refresh()
     program = f"""

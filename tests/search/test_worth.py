@@ -6,6 +6,7 @@ import random
 from typing import NamedTuple
 
 import numpy
+import pytest
 
 from engine.search.worth import (
     LENGTH_FLOOR,
@@ -22,6 +23,8 @@ from engine.search.worth import (
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import BagOfWords, put
+
+pytestmark = pytest.mark.both
 
 
 class Offer(NamedTuple):

@@ -12,9 +12,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from engine.errors import IndexBusy, IndexFailed
-from engine.search.database import Unavailable
 from engine.search.postgres import schema
 from engine.search.postgres.schema import READ_S, WHERE
+from engine.search.storage import Unavailable
 
 if TYPE_CHECKING:
     from engine.search.postgres.schema import Server
@@ -36,9 +36,13 @@ class Connections:
     """A pool of connections, each lent to one thread at a time and opened on demand. Thread-safe.
 
     Every method raises ``IndexFailed`` if the server refuses, does not answer or has a newer schema.
+
+    Args:
+        url: As ``index.url`` in the settings.
+        memory: The name of the memory's schema.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, memory: str) -> None:
         try:
             given = conninfo_to_dict(url)
         except psycopg.Error as error:
@@ -52,16 +56,18 @@ class Connections:
                 hint="keep it in ~/.pgpass or PGPASSWORD",
             )
         self._url = url
+        self._memory = memory
         self._guard = threading.Lock()
         self._idle: list[Server] = []
         self._closed = False
         self._silent_until = 0.0
         self._silence = ""
         self._version = 0
+        self._extension = ""
 
     @contextlib.contextmanager
-    def reading(self, workspace: int = 0, timeout_s: float = READ_S) -> Iterator[Server]:
-        """Lend a connection in a read-only transaction with a consistent view of one workspace.
+    def reading(self, timeout_s: float = READ_S) -> Iterator[Server]:
+        """Lend a connection in a read-only transaction with a consistent view.
 
         Args:
             timeout_s: For each statement; from PostgreSQL 17 on, also for all of them together.
@@ -70,37 +76,41 @@ class Connections:
             Unavailable: There are no tables, or those of an earlier version.
         """
         begin = (
-            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {_local(workspace, timeout_s, timeout_s)};"
-            f"SET LOCAL hnsw.ef_search = {_EXAMINED}; SET LOCAL hnsw.iterative_scan = relaxed_order"
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+            f"SET LOCAL hnsw.ef_search = {_EXAMINED}; SET LOCAL hnsw.iterative_scan = relaxed_order;"
+            # The planner does not know which words are asked for.
+            "SET LOCAL enable_seqscan = off"
         )
-        with self._lent(begin, f"; SET LOCAL transaction_timeout = {_ms(timeout_s)}") as connection:
+        ends = f"; SET LOCAL transaction_timeout = {_ms(timeout_s)}"
+        with self._lent(begin, timeout_s, timeout_s, ends) as connection:
             if self._version < schema.VERSION:
                 if self._version:
                     raise Unavailable("outdated", "the shared index was built by an earlier version")
-                raise Unavailable("missing", "the server has no index yet")
+                raise Unavailable("missing", "the server has no index of this memory yet")
             yield connection
 
     @contextlib.contextmanager
-    def writing(self, workspace: int, wait_s: float) -> Iterator[Server]:
-        """Lend a connection in a transaction that changes one workspace, and excludes other writers of it.
+    def writing(self, wait_s: float) -> Iterator[Server]:
+        """Lend a connection in a transaction that excludes other writers.
 
         Args:
-            workspace: 0 to add one.
             wait_s: Seconds to wait for another writer.
 
         Raises:
             IndexBusy: Another writer was not done within ``wait_s``.
         """
-        with self._lent("BEGIN;" + _local(workspace, _WRITE_S, wait_s)) as connection:
-            schema.lock(connection, workspace)
+        # A machine that falls asleep does not keep the others waiting.
+        begin = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = {_ms(_WRITE_S)}"
+        with self._lent(begin, _WRITE_S, wait_s) as connection:
+            connection.execute("SELECT FROM totals FOR UPDATE")
             yield connection
 
     def prepare(self, wait_s: float) -> None:
         """Make or update the tables where necessary."""
-        with self._lent("BEGIN;" + _local(0, _WRITE_S, wait_s)) as connection:
+        with self._lent("BEGIN", _WRITE_S, wait_s) as connection:
             if self._version < schema.VERSION:
-                schema.lock(connection)
-                schema.migrate(connection)
+                schema.migrate(connection, self._memory)
+                self._close_idle()
         self._version = schema.VERSION
 
     def close(self) -> None:
@@ -115,7 +125,7 @@ class Connections:
             connection.close()
 
     @contextlib.contextmanager
-    def _lent(self, begin: str, since_17: str = "") -> Iterator[Server]:
+    def _lent(self, begin: str, statement_s: float, lock_s: float, since_17: str = "") -> Iterator[Server]:
         """Lend a connection in a transaction; it is dropped after any error.
 
         Args:
@@ -123,7 +133,15 @@ class Connections:
         """
 
         def start(connection: Server) -> None:
-            connection.execute((begin + since_17 * (connection.info.server_version >= 170_000)).encode())
+            # Settings of the transaction: those of a session would not survive a pooler.
+            settings = (
+                f"{begin}; SET LOCAL search_path = {self._memory}, {self._extension};"
+                f"SET LOCAL statement_timeout = {_ms(statement_s)}; SET LOCAL lock_timeout = {_ms(lock_s)};"
+                # What is lost in a crash is the newest of a cache, whole transactions of it.
+                "SET LOCAL synchronous_commit = off; SET LOCAL jit = off"
+            )
+            is_17 = connection.info.server_version >= 170_000
+            connection.execute((settings + since_17 * is_17).encode())
 
         if time.monotonic() < self._silent_until:
             raise IndexFailed(self._silence, where=WHERE, hint=_CHECK)
@@ -178,21 +196,11 @@ class Connections:
                 self._pause(error)
             raise
         try:
-            self._version = schema.version_of(connection)
+            self._version, self._extension = schema.version_of(connection, self._memory)
         except BaseException:
             connection.close()
             raise
         return connection
-
-
-def _local(workspace: int, statement_s: float, lock_s: float) -> str:
-    """Settings of a transaction. Those of a session would not survive a pooler."""
-    return (
-        f"SET LOCAL search_path = {schema.SCHEMA}; SET LOCAL autopoiesis.workspace = '{workspace}';"
-        f"SET LOCAL statement_timeout = {_ms(statement_s)}; SET LOCAL lock_timeout = {_ms(lock_s)};"
-        # What is lost in a crash is the newest of a cache, whole transactions of it.
-        "SET LOCAL synchronous_commit = off; SET LOCAL jit = off"
-    )
 
 
 def _ms(seconds: float) -> int:

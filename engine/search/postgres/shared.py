@@ -7,297 +7,338 @@ next refresh catches up.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from engine.errors import IndexBusy, IndexFailed, ReadOnly, RepositoryError
-from engine.search.database import FAULTS, Unavailable
-from engine.search.embeddings import EMBEDDING_FAULTS, as_slow
-from engine.search.memory_db import in_order
+import numpy
+
+from engine.errors import IndexFailed, RepositoryError
+from engine.search import storage, vectors
+from engine.search.database import FAULTS
+from engine.search.embeddings import EMBEDDING_FAULTS, Computing
+from engine.search.past import Past, PastReader
 from engine.search.postgres import schema
-from engine.search.postgres.engine import PastSessions, PostgresEngine, Samples, hidden
-from engine.search.postgres.place import Place, find, key_of, machine_of
+from engine.search.postgres.engine import PACKED, PostgresEngine, Samples, bits, unsigned
+from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
-from engine.search.postgres.verify import problems
-from engine.search.postgres.writer import Writer, model_of
-from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
+from engine.search.postgres.writer import FORM, PostgresWriter, model_of
+from engine.search.reports import IndexReport, IndexStatus
+from engine.search.storage import Storage, Unavailable, counted
+from engine.search.verify import rows
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.search.embeddings import Embedder
-    from engine.search.past import Past
     from engine.search.postgres.schema import Server
     from engine.search.postgres.server import Connections
-    from engine.search.storage import Turn
     from engine.search.writer import Progress
-    from engine.store.files import Files
-    from engine.store.paths import Workspace
 
 _VERIFY_S = 3_600.0
+_LEASE_S = 60
+"""For so long, other clones leave missing vectors to one that is computing them."""
+_VALUE = expression(r"(?<!:):([a-z]+)")
 
 
-class SharedIndex:
-    """Reads and writes the shared index of one clone (``engine.search.storage.Storage``).
+class State(storage.State):
+    """One state of a shared index."""
 
-    The vectors of a slow model are computed while refreshing, after all files can be found by their words.
+    SKIPPED = "SELECT path, skipped FROM holdings WHERE holder = :holder AND skipped <> '' ORDER BY path"
+    FILES = f"SELECT id, chunks, extent, digest, form = '{FORM}', path, category, date, '' FROM files"
+    TERMS = PACKED
+
+    def __init__(self, home: SharedIndex, server: Server) -> None:
+        self._home = home
+        self._server = server
+        found = self.query(
+            "SELECT complete, stamp, chunks, length, files, coalesce(id, 0), refreshed FROM totals"
+            " LEFT JOIN holders ON machine = :machine",
+            machine=machine_of(home.root),
+        )
+        self.is_complete, self._stamp, *totals, self.holder, self._refreshed = found[0]
+        self._totals = (totals[0], totals[1], totals[2])
+
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """See ``storage.State.query``."""
+        return self._server.execute(_VALUE.sub(r"%(\1)s", sql).encode(), values, binary=True).fetchall()
+
+    @staticmethod
+    def each(name: str) -> str:
+        """See ``storage.State.each``."""
+        return f"SELECT unnest(:{name}::bigint[])"
+
+    @property
+    def stamp(self) -> Hashable:
+        """See ``storage.State.stamp``."""
+        return self.holder, self._stamp
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """See ``storage.State.totals``."""
+        return self._totals
+
+    @cached_property
+    def hidden(self) -> list[int]:
+        """The files that this clone does not see: versions of files of which it has another one, or the
+        newest is another one, and of files that it has deleted or could not read.
+        """
+        return self._home.hidden_in(self)
+
+    @cached_property
+    def model(self) -> tuple[int, int, str]:
+        """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
+        embedder = self._home.embedder
+        try:
+            if embedder is not None:
+                return (*model_of(self._server, embedder.id, embedder.dimensions), embedder.id)
+        except EMBEDDING_FAULTS:
+            pass  # whatever uses the model says why
+        return 0, 0, ""
+
+    def has_vectors_of(self, embedder: Embedder) -> bool:
+        """See ``storage.State.has_vectors_of``."""
+        return self.model[1] > 0
+
+    def engine(self, dimensions: int) -> PostgresEngine:
+        """See ``storage.State.engine``."""
+        return PostgresEngine(self, self._home.samples, self.model[0] if dimensions else 0, dimensions)
+
+    def past(self) -> Past:
+        """See ``storage.State.past``. What another clone holds is found by a search, but told to no one
+        unasked.
+        """
+        return self._home.past_reader.read(self)
+
+    def sessions(self) -> list[tuple[Any, ...]]:
+        """See ``storage.State.sessions``."""
+        return self.query(
+            "SELECT id, stamp FROM holdings JOIN files ON id = holdings.file"
+            " JOIN sessions ON sessions.file = id WHERE holder = :holder",
+            holder=self.holder,
+        )
+
+    def stored(self, file: int) -> list[tuple[Any, ...]]:
+        """See ``storage.State.stored``."""
+        return [(*row[:14], unsigned(row[14]), row[15]) for row in super().stored(file)]
+
+    def problems(self) -> Iterator[str]:
+        """What differs from what was written, one clause each; of other programs' files only the counts."""
+        yield from rows(self, Counter())
+        for model, count, dimensions in self.query("SELECT id, rows, dimensions FROM models"):
+            found = self.query("SELECT sum, vector FROM vectors WHERE model = :model", model=model)
+            if len(found) != count or any(
+                vectors.sum_of(vector) != total or len(vector) not in (0, dimensions)
+                for total, vector in found
+            ):
+                yield "its vectors differ from what was written"
+
+    def status(self) -> IndexStatus:
+        """See ``storage.State.status``."""
+        categories = counted(
+            self.query(
+                "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
+                " SELECT category, 1 AS files, chunks, 0 AS skipped FROM files WHERE id <> ALL (:hidden)"
+                " UNION ALL SELECT category, 0, 0, 1 FROM holdings WHERE holder = :holder AND skipped <> ''"
+                ") AS each GROUP BY category",
+                hidden=self.hidden,
+                holder=self.holder,
+            )
+        )
+        ((size,),) = self.query(
+            "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class"
+            " WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
+        )
+        _, found, name = self.model
+        chunks = self._totals[0]
+        coming = self._home.coming(chunks, chunks - found if self._home.embedder else 0)
+        return IndexStatus(
+            "ready",
+            files=sum(each.files for each in categories),
+            chunks=sum(each.chunks for each in categories),
+            vectors=found,
+            without_vectors=coming if not found else "",
+            vectors_coming=coming,
+            embedder=name,
+            skipped=self.skipped(holder=self.holder),
+            size=size,
+            refreshed=self._refreshed,
+            categories=categories,
+        )
+
+
+class SharedIndex(Storage):
+    """Reads and writes the shared index of one clone.
 
     Args:
         url: As ``index.url`` in the settings.
-        embedder: ``None`` for search by words alone.
-        lock_timeout_s: Seconds to wait for another writer.
-        stopping: Called between steps; returns whether to stop early.
     """
 
-    def __init__(
-        self,
-        url: str,
-        workspace: Workspace,
-        files: Files,
-        embedder: Embedder | None,
-        without_vectors: str,
-        *,
-        read_only: bool,
-        lock_timeout_s: float,
-        stopping: Callable[[], bool],
-    ) -> None:
-        self._workspace = workspace
-        self._files = files
-        self._embedder = embedder
-        self._without_vectors = without_vectors
-        self._read_only = read_only
-        self._lock_timeout_s = lock_timeout_s
-        self._stopping = stopping
-        self._threads = threading.Lock()
+    where = schema.WHERE
+
+    def __init__(self, url: str, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._url = url
+        self.root: Path = self._workspace.root
         self.samples = Samples()
-        self.past_sessions = PastSessions()
-        self._problem: IndexFailed | None = None
+        self.past_reader = PastReader()
+        self._hidden: tuple[Hashable, list[int]] = (None, [])
+        self._after = 0
+        """The last chunk whose vector was computed."""
+
+    @cached_property
+    def _server(self) -> Connections:
         try:
             from engine.search.postgres.server import Connections  # noqa: PLC0415 — an extra
-
-            self._connections = Connections(url)
         except ImportError as error:
             what, hint = f"psycopg is not installed ({error})", "run: pip install 'autopoiesis[postgresql]'"
-            self._problem = IndexFailed(what, where=schema.WHERE, hint=hint)
-        except IndexFailed as error:
-            self._problem = error
+            raise IndexFailed(what, where=schema.WHERE, hint=hint) from error
+        return Connections(self._url, memory_of(self.root))
 
     @contextlib.contextmanager
     def read(self, *, vectors: bool = False) -> Iterator[State]:
         """See ``Storage.read``."""
-        with self._read(READ_S) as state:
+        with self._reading(READ_S) as state:
             yield state
 
     @contextlib.contextmanager
-    def _read(self, timeout_s: float) -> Iterator[State]:
+    def _reading(self, timeout_s: float) -> Iterator[State]:
         try:
-            with self._server.reading(timeout_s=timeout_s) as server:
-                place = find(server, self._key, machine_of(self._workspace.root))
-                if place is None:
-                    raise Unavailable("missing", "the shared index does not have this memory yet")
-                if not place.complete:
+            with self._server.reading(timeout_s) as server:
+                state = State(self, server)
+                if not state.is_complete:
                     raise Unavailable("building", "the shared index is being built")
-                yield State(self, server, place)
+                yield state
         except (IndexFailed, RepositoryError) as error:
-            raise Unavailable("broken", f"{error.where}: {error.what}", repairable=False) from error
+            where = f"{error.where}: " if error.where else ""
+            raise Unavailable("broken", f"{where}{error.what}", repairable=False) from error
         except (LookupError, TypeError, *FAULTS) as error:
             why = f"the shared index cannot be read ({error})"
             raise Unavailable("broken", why, repairable=False) from error
 
-    def refresh(
-        self,
-        progress: Progress | None,
-        paths: Sequence[str] | None,
-        *,
-        rebuild: str = "",
-        wait_s: float | None = None,
-    ) -> IndexReport:
-        """See ``Storage.refresh``."""
-        with self._alone(wait_s) as wait_s:
-            return self._refresh(progress, paths, rebuild=rebuild, wait_s=wait_s)
+    def count_missing(self) -> int:
+        """See ``Storage.count_missing``."""
+        try:
+            with self.read() as state:
+                return state.totals[0] - state.model[1] if state.model[0] else 0
+        except Unavailable:
+            return 0
 
-    def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
-        """See ``Storage.verify``."""
-        with self._alone(None) as wait_s:
-            try:
-                with self._read(_VERIFY_S) as state:
-                    found = tuple(problems(state.server, state.place.workspace))
-            except Unavailable as error:
-                if error.state == "broken":
-                    raise IndexFailed(error.why, hint="check the server") from error
-                found = (error.why,)
-            if not found or not repair:
-                return VerifyReport(found)
-            return VerifyReport(found, True, self._refresh(progress, None, rebuild=found[0], wait_s=wait_s))
+    def _missing(self, embedder: Embedder, most: int) -> list[tuple[int, str]]:
+        with self.read() as state:
+            while True:
+                rows = state.query(
+                    "SELECT id, speaker, heading, text FROM chunks WHERE id > :after AND NOT EXISTS"
+                    " (SELECT FROM vectors WHERE chunk = id AND model = :model) ORDER BY id LIMIT :most",
+                    after=self._after,
+                    model=state.model[0],
+                    most=most,
+                )
+                if rows or not self._after:
+                    break
+                self._after = 0  # some that were there before may lack one
+        self._after = rows[-1][0] if rows else 0
+        return [(chunk, vectors.embedded_text(*texts)) for chunk, *texts in rows]
+
+    def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+        there = [vector for vector in packed if vector]
+        values = numpy.frombuffer(b"".join(there), dtype=numpy.int8).astype(numpy.float32)
+        signs = iter(vectors.signs_of(values.reshape(len(there), -1)) if there else ())
+        with self._server.writing(self._lock_timeout_s) as server:
+            server.execute(
+                "INSERT INTO vectors (model, chunk, sum, vector, signs)"
+                " SELECT %s, chunk, sum, vector, signs::bit varying"
+                " FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[], %s::text[])"
+                " AS row (chunk, sum, vector, signs)"
+                " WHERE EXISTS (SELECT FROM chunks WHERE id = chunk) ON CONFLICT DO NOTHING",
+                (
+                    model_of(server, embedder.id, embedder.dimensions)[0],
+                    [chunk for chunk, _ in rows],
+                    [vectors.sum_of(vector) for vector in packed],
+                    packed,
+                    [bits(next(signs).tobytes()) if vector else None for vector in packed],
+                ),
+            )
+
+    @contextlib.contextmanager
+    def _computing(self) -> Iterator[None]:
+        """See ``Storage._computing``; a clone that is lost excludes others for a minute."""
+        with self.read() as state:
+            holder, model = state.holder, state.model[0]
+        with self._server.writing(self._lock_timeout_s) as server:
+            leased = server.execute(
+                "UPDATE models SET lease = now() + make_interval(secs => %s), leased = %s WHERE id = %s"
+                " AND (lease < now() OR leased = %s) RETURNING id",
+                (_LEASE_S, holder, model, holder),
+            ).fetchone()
+        if leased is None:
+            raise Computing("another machine is computing them")
+        yield
+
+    def hidden_in(self, state: State) -> list[int]:
+        """The files that this clone does not see in a state; computed once for equal states."""
+        stamp, found = self._hidden
+        if stamp != state.stamp:
+            rows = state.query(
+                "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY files.path"
+                "  ORDER BY holder IS NULL, stamp DESC, id DESC) AS place"
+                "  FROM files LEFT JOIN holdings ON file = id AND holder = :holder WHERE files.path IN"
+                "  (SELECT path FROM files GROUP BY path HAVING count(*) > 1)) AS versions WHERE place > 1"
+                " UNION SELECT id FROM holdings JOIN files USING (path)"
+                " WHERE holder = :holder AND file IS NULL",
+                holder=state.holder,
+            )
+            found = [file for (file,) in rows]
+            self._hidden = state.stamp, found
+        return found
 
     def repair(self, error: Unavailable) -> None:
         """See ``Storage.repair``."""
         self.refresh(None, None)
 
-    def finish_vectors(self, progress: Progress | None) -> str:
-        """See ``Storage.finish_vectors``."""
-        if self._embedder is None or self._read_only:
-            return ""
-        return self.refresh(progress, []).vectors
-
     def seed(self, other: Path) -> None:
         """See ``Storage.seed``: clones of one memory already share what they have in common."""
 
-    def stop(self) -> None:
-        """See ``Storage.stop``."""
-        if (slow := as_slow(self._embedder)) is not None:
-            slow.close()
-
     def close(self) -> None:
         """See ``Storage.close``."""
-        if self._problem is None:
-            self._connections.close()
-
-    def model_of(self, server: Server, place: Place) -> tuple[int, int, str]:
-        """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
-        try:
-            if self._embedder is not None:
-                name = self._embedder.id
-                return (*model_of(server, place.workspace, name, self._embedder.dimensions), name)
-        except EMBEDDING_FAULTS:
-            pass  # whatever uses the model says why
-        return 0, 0, ""
+        if "_server" in vars(self):
+            self._server.close()
 
     def _refresh(
-        self, progress: Progress | None, paths: Sequence[str] | None, *, rebuild: str, wait_s: float
+        self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
     ) -> IndexReport:
         started = time.monotonic()
         self._server.prepare(wait_s)
-        writer = Writer(
+        model, why = None, self._without_vectors
+        try:
+            model = (self.embedder.id, self.embedder.dimensions) if self.embedder else None
+        except EMBEDDING_FAULTS as error:
+            why = f"the embedding model failed ({error})"
+        writer = PostgresWriter(
             self._server,
-            self._key,
-            machine_of(self._workspace.root, make=True),
+            machine_of(self.root, make=True),
+            model,
+            wait_s,
             self._workspace,
             self._files,
-            self._embedder,
-            self._without_vectors,
+            why,
             progress=progress,
-            wait_s=wait_s,
             stopping=self._stopping,
         )
-        done = asdict(writer.run(paths, rebuild=bool(rebuild)))
-        skipped = tuple(Skipped(path, "its name is not UTF-8") for path in done.pop("unnameable"))
-        waiting = chunks = 0
+        writer.run(paths, rebuild=bool(rebuild))
         with self._server.reading() as server:
-            if place := find(server, self._key, machine_of(self._workspace.root)):
-                chunks = place.chunks
-                skipped = (*(Skipped(*row) for row in skipped_by(server, place)), *skipped)
-                model, vectors, _ = self.model_of(server, place)
-                waiting = chunks - vectors if model else 0
-        seconds = time.monotonic() - started
-        return IndexReport(
-            **done, skipped=skipped, chunks=chunks, waiting=waiting, seconds=seconds, rebuilt=rebuild
-        )
+            state = State(self, server)
+            return writer.report(
+                state.skipped(holder=state.holder), state.totals[0], time.monotonic() - started, rebuild
+            )
 
-    @contextlib.contextmanager
-    def _alone(self, wait_s: float | None) -> Iterator[float]:
-        """Let one thread of this program write at a time; yields the seconds to wait for other programs."""
-        if self._read_only:
-            raise ReadOnly("the workspace is read-only", where=schema.WHERE)
-        wait_s = self._lock_timeout_s if wait_s is None else wait_s
-        deadline = time.monotonic() + wait_s
-        while not self._threads.acquire(timeout=min(wait_s, 0.2)):
-            if self._stopping() or time.monotonic() > deadline:
-                hint = "try again when it has finished"
-                raise IndexBusy("this program is still indexing", where=schema.WHERE, hint=hint)
+    def _problems(self) -> list[str]:
         try:
-            yield wait_s
-        finally:
-            self._threads.release()
-
-    @property
-    def _server(self) -> Connections:
-        if self._problem is not None:
-            raise self._problem
-        return self._connections
-
-    @cached_property
-    def _key(self) -> str:
-        return key_of(self._workspace.root)
-
-
-class State:
-    """One state of a shared index (``engine.search.storage.State``)."""
-
-    def __init__(self, storage: SharedIndex, server: Server, place: Place) -> None:
-        self._storage = storage
-        self.server = server
-        self.place = place
-
-    @cached_property
-    def _model(self) -> tuple[int, int, str]:
-        return self._storage.model_of(self.server, self.place)
-
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """See ``storage.State.has_vectors_of``."""
-        return self._model[0] > 0
-
-    def engine(self, dimensions: int) -> PostgresEngine:
-        """See ``storage.State.engine``."""
-        return PostgresEngine(
-            self.server, self.place, self._storage.samples, self._model[0] if dimensions else 0, dimensions
-        )
-
-    def past(self) -> Past:
-        """See ``storage.State.past``."""
-        return self._storage.past_sessions.read(self.server, self.place)
-
-    def turns(self, file: int, position: int | None) -> list[Turn]:
-        """See ``storage.State.turns``."""
-        found = self.server.execute(
-            "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
-            " WHERE content = %s AND position = coalesce(%s, position) ORDER BY position",
-            (file, position),
-        )
-        return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in found]
-
-    def status(self) -> IndexStatus:
-        """See ``storage.State.status``."""
-        server, place = self.server, self.place
-        rows = server.execute(
-            "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
-            " SELECT category, 1 AS files, chunks, 0 AS skipped FROM contents"
-            " WHERE workspace = %s AND id <> ALL (%s::bigint[])"
-            " UNION ALL SELECT category, 0, 0, 1 FROM holdings WHERE holder = %s AND skipped <> ''"
-            ") AS each GROUP BY category",
-            (place.workspace, hidden(server, place), place.holder),
-        )
-        categories = in_order(CategoryCount(*row) for row in rows)
-        ((refreshed, size),) = server.execute(
-            "SELECT (SELECT refreshed FROM holders WHERE id = %s), (SELECT sum(pg_total_relation_size(oid))"
-            " FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r')::bigint",
-            (place.holder, schema.SCHEMA),
-        ).fetchall()
-        model, vectors, name = self._model
-        coming = f"{vectors:,} of {place.chunks:,} chunks have vectors" if vectors < place.chunks else ""
-        return IndexStatus(
-            "ready",
-            files=sum(each.files for each in categories),
-            chunks=sum(each.chunks for each in categories),
-            vectors=vectors,
-            without_vectors=coming if not vectors else "",
-            vectors_coming=coming if model else "",
-            embedder=name if model else "",
-            skipped=tuple(Skipped(*row) for row in skipped_by(server, place)),
-            size=size,
-            refreshed=refreshed,
-            categories=categories,
-        )
-
-
-def skipped_by(server: Server, place: Place) -> list[tuple[str, str]]:
-    """The files that a clone has not indexed, and why."""
-    rows = server.execute(
-        "SELECT path, skipped FROM holdings WHERE holder = %s AND skipped <> '' ORDER BY path",
-        (place.holder,),
-    )
-    return [(path, why) for path, why in rows]
+            with self._reading(_VERIFY_S) as state:
+                return list(state.problems())
+        except Unavailable as error:
+            if error.state == "broken":
+                raise IndexFailed(error.why, hint="check the server") from error
+            return [error.why]

@@ -1,35 +1,26 @@
 """Brings a shared index up to date with the files of one clone (spec 7.3).
 
-A file whose version some clone has indexed is neither split nor embedded again. Everything slow happens
-outside of transactions; each batch is then written in one short transaction, one writer of a workspace at a
-time. So what two clones do at once is done by both at worst, and stored once.
+A file whose version some clone has indexed is neither split nor embedded again. Each batch is written in one
+transaction, by one writer at a time. Vectors follow, outside of transactions.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy
-
-from engine.errors import IndexFailed
 from engine.redaction.detect import masked
-from engine.search import changes, chunks, schema, vectors, writer
-from engine.search.changes import Change, ChunkRow, Known, file_digest
-from engine.search.embeddings import EMBEDDING_FAULTS, Embedder, as_slow
-from engine.search.facts import Facts, facts_of
-from engine.search.postgres.engine import bits, signed_all
-from engine.search.postgres.place import Place, find, register
-from engine.search.postgres.schema import READ_S, WHERE
-from engine.search.sources import Source, all_sources, is_encodable, named_sources
-from engine.search.terms import Terms
-from engine.search.writer import Outcome, Progress, batches, packed_passages, pending_of
-from engine.store.files import Files
-from engine.store.paths import PRIVATE, Workspace
+from engine.search import changes, chunks, schema
+from engine.search.changes import Change, Known, file_digest
+from engine.search.facts import facts_of
+from engine.search.postgres.engine import signed_all
+from engine.search.postgres.schema import READ_S
+from engine.search.sources import Source
+from engine.search.writer import Read, Writer, packed_passages
+from engine.store.paths import PRIVATE
 
 if TYPE_CHECKING:
     from engine.search.postgres.schema import Server
@@ -44,74 +35,54 @@ _PRIVATE = tuple(f"{folder}/" for folder in PRIVATE)
 """Files that are encrypted in git stay on this machine."""
 _LONGEST_PATH = 2_000
 """Bytes. PostgreSQL's indexes take no longer keys."""
-_ATTEMPTS = 5
-_SLOW_TEXTS = 64
-"""Texts that a slow model is given at once."""
-_LEASE_S = 60
-"""For so long, other clones leave missing vectors to one that is computing them."""
-
 _CHUNK_COLUMNS = (
-    "content, category, position, start_line, end_line, length, size, day, name, kind, is_person, terms,"
+    "file_id, category, position, start_line, end_line, length, size, day, name, kind, is_person, terms,"
     " counts, speaker, date, heading, about, text"
 )
-_CHUNK_TYPES = (
-    "content bigint, category text, position int, start_line int, end_line int, length int, size int,"
-    " day int, name bigint, kind smallint, is_person smallint, terms int[], counts bytea, speaker text,"
-    " date text, heading text, about text, text text"
+_HOLDING_COLUMNS = "file, category, skipped, sha256, size, mtime_ns, ctime_ns, read_ns"
+_HOLD = (
+    f"INSERT INTO holdings (holder, path, {_HOLDING_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+    " ON CONFLICT (holder, path) DO UPDATE SET gone = false, "
+    + ", ".join(f"{column} = excluded.{column}" for column in _HOLDING_COLUMNS.split(", "))
 )
-_VECTOR_TYPES = "chunk bigint, sum bigint, vector bytea, signs text"
+_COPY_VECTORS = (
+    "INSERT INTO vectors SELECT DISTINCT ON (new.id, model) model, new.id, sum, vector, signs"
+    " FROM unnest(%s::bigint[], %s::bigint[]) AS pair (file, before)"
+    " JOIN chunks AS new ON new.file_id = file"
+    " JOIN chunks AS old ON old.file_id = before AND old.id <> new.id"
+    " AND (new.speaker, new.date, new.heading, new.about, new.text)"
+    " = (old.speaker, old.date, old.heading, old.about, old.text)"
+    " JOIN vectors ON chunk = old.id ON CONFLICT DO NOTHING"
+)
+"""What a version shares with the one before it is not embedded again."""
 
 
-class _Work(NamedTuple):
-    """A file to write whose version nobody has indexed."""
-
-    change: Change
-    replaces: int  # the content to change in place, which only this clone holds; 0 to add one
-    facts: Mapping[ChunkRow, Facts]
-    vectors: Mapping[ChunkRow, bytes]  # packed; those known
-
-
-class Writer:
+class PostgresWriter(Writer):
     """One refresh of one clone.
 
     Args:
         server: Connections to a server with the newest tables.
-        key: Of the memory.
         machine: The clone's random name.
-        embedder: ``None`` without a model.
+        model: Id and dimensions of the model that it searches with; ``None`` without one.
         wait_s: Seconds to wait for another writer, each time.
-        stopping: Called between steps; returns whether to stop early.
     """
 
     def __init__(
         self,
         server: Connections,
-        key: str,
         machine: str,
-        workspace: Workspace,
-        files: Files,
-        embedder: Embedder | None,
-        without_vectors: str,
-        *,
-        progress: Progress | None,
+        model: tuple[str, int] | None,
         wait_s: float,
-        stopping: Callable[[], bool],
+        *given: Any,
+        **options: Any,
     ) -> None:
+        super().__init__(*given, **options)
         self._server = server
-        self._names = key, machine
-        self._workspace = workspace
-        self._files = files
-        self._embedder = embedder
-        self._progress = progress or (lambda done, total: None)
+        self._names = machine, model
         self._wait_s = wait_s
-        self._stopping = stopping
-        self._terms = Terms()
-        self._place = Place(0)
-        self._model = 0
-        self._again: list[str] = []
-        self.outcome = Outcome(vectors=without_vectors)
+        self._holder = 0
 
-    def run(self, paths: Sequence[str] | None, *, rebuild: bool = False) -> Outcome:
+    def run(self, paths: Sequence[str] | None, *, rebuild: bool = False) -> None:
         """Bring the holdings of this clone up to date: all of them, or those at the given paths.
 
         Args:
@@ -120,485 +91,259 @@ class Writer:
         Raises:
             IndexFailed: The server refuses, or was lost; what was written until then is kept.
         """
-        self._enter()
+        is_due, has_refreshed = self._enter()
         if rebuild:
-            with self._writing() as (server, _):
-                for query in (
-                    "DELETE FROM holdings WHERE workspace = %s",
-                    "DELETE FROM contents WHERE workspace = %s",
-                    # What counts them may have been wrong.
-                    "DELETE FROM terms WHERE workspace = %s",
-                    "UPDATE totals SET chunks = 0, length = 0, files = 0 WHERE workspace = %s",
-                    "UPDATE models SET rows = 0 WHERE workspace = %s",
-                    "UPDATE holders SET refreshed = NULL WHERE workspace = %s",
-                ):
-                    server.execute(query, (self._place.workspace,))
-        if rebuild or not self._place.has_refreshed:
+            with self._writing() as server:
+                for table in ("holdings", "files", "terms"):  # what counts them may have been wrong
+                    server.execute(f"DELETE FROM {table}".encode())
+                server.execute("UPDATE models SET rows = 0")
+                server.execute("UPDATE holders SET refreshed = NULL")
+        if rebuild or not has_refreshed:
             paths = None
-        wanted = paths
-        for _ in range(_ATTEMPTS):
-            self._again = []
-            known = self._known(wanted)
-            sources = self._sources(wanted)
-            pending = pending_of(sources, known, self.outcome)
-            self._let_go(sorted(known.keys() - {source.path for source in sources}))
-            done = 0
-            self._progress(0, len(pending))
-            for batch in self._read(pending, known):
-                self._write(batch)
-                done += len(batch)
-                self._progress(done, len(pending))
-            if not self._again or self.outcome.stopped:
-                break
-            wanted = self._again  # another program has changed what they were compared with
-        self._embed_missing()
-        if paths is None and (rebuild or self._place.is_due) and not self.outcome.stopped:
+        self._compare(paths)
+        if paths is None and (rebuild or is_due) and not self._stopped:
             self._finish()
-        return self.outcome
 
-    def _enter(self) -> None:
-        """Find the rows of the memory, the clone and the model; add those that are missing."""
-        model: tuple[str, int] | None = None
-        if self._embedder is not None:
-            try:
-                model = self._embedder.id, self._embedder.dimensions
-            except EMBEDDING_FAULTS as error:
-                self._lose_model(f"the embedding model failed ({error})")
-        if self._find(model):
-            return
-        with self._server.writing(0, self._wait_s) as server:
-            register(server, *self._names)
-        self._find(None)
-        with self._writing() as (server, _):
-            values = (self._place.workspace, *(model or ()))
-            if model:
-                server.execute(
-                    "INSERT INTO models (workspace, name, dimensions) VALUES (%s, %s, %s)"
-                    " ON CONFLICT DO NOTHING",
-                    values,
-                )
-                self._model, _ = model_of(server, self._place.workspace, *model)
-                server.execute(
-                    "UPDATE holders SET model = %s WHERE id = %s", (self._model, self._place.holder)
-                )
-            server.execute(
-                "DELETE FROM models WHERE workspace = %s AND id NOT IN"
-                " (SELECT model FROM holders WHERE model IS NOT NULL)",
-                values[:1],
-            )
+    def _enter(self) -> tuple[bool, bool]:
+        """Find the rows of the clone and its model, and add those that are missing.
 
-    def _find(self, model: tuple[str, int] | None) -> bool:
-        """Find these rows; returns whether all are there."""
+        Returns:
+            Whether the clone has not said for an hour that it is there and complete, and whether it has ever
+            compared all of its files.
+        """
+        machine, model = self._names
         with self._reading() as server:
-            self._place = find(server, *self._names) or Place(0)
-            if model is None or not self._place.holder:
-                return bool(self._place.holder)
-            self._model, _ = model_of(server, self._place.workspace, *model)
-            row = server.execute("SELECT model FROM holders WHERE id = %s", (self._place.holder,)).fetchone()
-            return bool(self._model) and row == (self._model,)
+            found = self._find(server)
+        if found is None or not found[1]:
+            with self._writing() as server:
+                if model is not None:
+                    server.execute(
+                        "INSERT INTO models (name, dimensions) VALUES (%s, %s) ON CONFLICT DO NOTHING", model
+                    )
+                server.execute(
+                    "INSERT INTO holders (machine, model) VALUES (%s, (SELECT id FROM models WHERE name = %s"
+                    " AND dimensions = %s)) ON CONFLICT (machine) DO UPDATE SET model = excluded.model",
+                    (machine, *(model or (None, None))),
+                )
+                server.execute(
+                    "DELETE FROM models WHERE id NOT IN (SELECT model FROM holders WHERE model IS NOT NULL)"
+                )
+                found = self._find(server) or (0, True, True, False)
+        self._holder, _, is_due, has_refreshed = found
+        return is_due, has_refreshed
+
+    def _find(self, server: Server) -> tuple[int, bool, bool, bool] | None:
+        """The clone's row id, whether it is known to search with its model, and what ``_enter`` returns."""
+        machine, model = self._names
+        row = server.execute(
+            "SELECT holders.id, %s OR (name, dimensions) = (%s, %s),"
+            " NOT complete OR refreshed IS NULL OR seen < now() - interval '1 hour', refreshed IS NOT NULL"
+            " FROM totals, holders LEFT JOIN models ON models.id = model WHERE machine = %s",
+            (model is None, *(model or ("", 0)), machine),
+        ).fetchone()
+        return (row[0], bool(row[1]), row[2], row[3]) if row else None
 
     def _reading(self) -> AbstractContextManager[Server]:
-        return self._server.reading(self._place.workspace, max(READ_S, self._wait_s))
+        return self._server.reading(max(READ_S, self._wait_s))
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[tuple[Server, int]]:
-        """A transaction that changes the workspace, and the stamp of its changes."""
-        with self._server.writing(self._place.workspace, self._wait_s) as server:
-            row = server.execute(
-                "UPDATE totals SET stamp = stamp + 1 WHERE workspace = %s RETURNING stamp",
-                (self._place.workspace,),
-            ).fetchone()
-            if row is None:
-                raise IndexFailed("this role may not write to the shared index of this memory", where=WHERE)
-            yield server, int(row[0])
+    def _writing(self, changed: Sequence[int] = ()) -> Iterator[Server]:
+        """A transaction that changes files, after which their numbers of chunks and the totals are right.
 
-    def _lose_model(self, why: str) -> None:
-        self.outcome.vectors = why
-        self._embedder = None
+        Args:
+            changed: The row ids of files whose chunks it changes; may be filled within the transaction.
+        """
+        with self._server.writing(self._wait_s) as server:
+            yield server
+            if changed:
+                server.execute(
+                    "UPDATE files SET (chunks, extent) = (SELECT count(*), coalesce(sum(length), 0)"
+                    " FROM chunks WHERE file_id = files.id) WHERE id = ANY (%s)",
+                    (list(changed),),
+                )
+            server.execute(
+                "UPDATE totals SET stamp = stamp + 1, (chunks, length, files) = (SELECT"
+                " coalesce(sum(chunks), 0), coalesce(sum(extent), 0), count(*) FILTER (WHERE chunks > 0)"
+                " FROM files)"
+            )
 
-    # What there is to do.
+    def _why_left_out(self, source: Source) -> str | None:
+        if source.path.startswith(_PRIVATE):
+            return ""
+        if len(source.path.encode("utf-8", "replace")) > _LONGEST_PATH:
+            return f"its path is longer than {_LONGEST_PATH:,} bytes, too long for a shared index"
+        return super()._why_left_out(source)
 
     def _known(self, paths: Sequence[str] | None) -> dict[str, Known]:
-        below, values = "true", []
-        if paths is not None:
-            plain = [named_sources(self._workspace, path)[0] for path in paths]
-            values = [path for path in plain if path and is_encodable(path) and "\0" not in path]
-            below = (
-                "EXISTS (SELECT FROM unnest(%s::text[]) AS asked"
-                " WHERE path = asked OR starts_with(path, asked || '/'))"
-            )
+        below = "EXISTS (SELECT FROM unnest(%s::text[]) AS asked WHERE path = asked"
+        below += " OR starts_with(path, asked || '/'))"
         with self._reading() as server:
             rows = server.execute(
-                "SELECT path, coalesce(content, 0), CASE WHEN form = %s OR content IS NULL"
-                " THEN sha256 ELSE '' END, size, mtime_ns, ctime_ns, read_ns, skipped FROM holdings"
-                f" LEFT JOIN (SELECT id AS content, form FROM contents) AS made USING (content)"
-                f" WHERE holder = %s AND NOT gone AND {below}".encode(),
-                (FORM, self._place.holder, *([values] if paths is not None else [])),
+                "SELECT path, coalesce(file, 0), CASE WHEN form = %s OR file IS NULL THEN holdings.sha256"
+                " ELSE '' END, size, mtime_ns, ctime_ns, read_ns, skipped FROM holdings"
+                " LEFT JOIN (SELECT id AS file, form FROM files) AS made USING (file)"
+                f" WHERE holder = %s AND NOT gone AND {'true' if paths is None else below}".encode(),
+                (FORM, self._holder, *([] if paths is None else [paths])),
             ).fetchall()
         return {path: Known(*rest) for path, *rest in rows}
 
-    def _sources(self, paths: Sequence[str] | None) -> list[Source]:
-        if paths is None:
-            found = {source.path: source for source in all_sources(self._workspace)}
-        else:
-            named = [named_sources(self._workspace, path)[1] for path in paths]
-            found = {source.path: source for sources in named for source in sources}
-        ordered = [found[path] for path in sorted(found)]
-        return [
-            each
-            for each in ordered
-            if len(each.path.encode("utf-8", "replace")) <= _LONGEST_PATH
-            and not each.path.startswith(_PRIVATE)
-        ]
-
-    def _read(
-        self, pending: Sequence[Source], known: Mapping[str, Known]
-    ) -> Iterator[list[tuple[Change, bytes | None]]]:
-        """Read the files in batches that fit in memory and in one transaction."""
-        batch: list[tuple[Change, bytes | None]] = []
-        size = 0
-        for source in pending:
-            if self._must_stop():
-                break
-            batch.append(changes.opened(self._files, source, known.get(source.path)))
-            size += source.size
-            if len(batch) >= writer.BATCH_FILES or size >= writer.BATCH_BYTES:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
-
-    def _must_stop(self) -> bool:
-        self.outcome.stopped = self.outcome.stopped or self._stopping()
-        return self.outcome.stopped
-
-    # Writing.
-
-    def _let_go(self, gone: Sequence[str]) -> None:
+    def _remove(self, gone: Mapping[str, Known]) -> None:
         """Hold some files no longer. While others still have one, this clone remembers that it is gone."""
-        for paths in batches(gone, writer.BATCH_TEXTS):
-            with self._writing() as (server, _):
-                rows = server.execute(
-                    "UPDATE holdings SET content = NULL, gone = true FROM holdings AS old"
-                    " WHERE holdings.holder = %s AND holdings.path = ANY (%s)"
-                    " AND old.holder = holdings.holder AND old.path = holdings.path RETURNING old.content",
-                    (self._place.holder, list(paths)),
-                ).fetchall()
-                self._drop(server, [content for (content,) in rows if content])
-            self.outcome.removed += len(paths)
+        with self._writing() as server:
+            rows = server.execute(
+                "UPDATE holdings SET file = NULL, gone = true FROM holdings AS old"
+                " WHERE holdings.holder = %s AND holdings.path = ANY (%s)"
+                " AND old.holder = holdings.holder AND old.path = holdings.path RETURNING old.file",
+                (self._holder, list(gone)),
+            ).fetchall()
+            self._drop(server, [file for (file,) in rows if file])
 
-    def _write(self, batch: Sequence[tuple[Change, bytes | None]]) -> None:
-        """Write what has been read of some files."""
-        readable = [change for change, _ in batch if not change.skipped]
-        with self._reading() as server:
-            existing = self._contents_of(server, readable)
-            split = [
-                (change, data)
-                for change, data in batch
-                if data is not None and change.source.path not in existing
+    def _write(self, batch: Sequence[Read]) -> None:
+        changed: list[int] = []
+        put: list[tuple[int, Change]] = []
+        with self._writing(changed) as server:
+            made = self._made(server, [change for change, _ in batch])
+            # Another program may have changed what the file was compared with.
+            batch = [
+                each
+                if each[1] is not None or each[0].skipped or each[0].source.path in made
+                else changes.opened(self._files, each[0].source, None)
+                for each in batch
             ]
-            before = [change.known.id for change, _ in split if change.known]
-            alone = self._only_here(server, before)
-            stored = self._stored(server, before)
-        works = self._work(split, alone, stored)
-        with self._writing() as (server, stamp):
-            held = self._contents_of(server, readable)
-            held |= self._put(server, [each for each in works if each.change.source.path not in held], stamp)
-            done = [change for change, _ in batch if change.skipped or change.source.path in held]
-            self._hold(server, [(change, held.get(change.source.path)) for change in done])
-            self._drop(server, [change.known.id for change in done if change.known])
-        self._again += sorted(
-            {change.source.path for change, _ in batch} - {each.source.path for each in done}
-        )
-        read = {change.source.path for change, data in batch if data is not None}
-        for change in done:
-            if change.known is None:
-                self.outcome.added += 1
-            elif change.is_none and change.source.path not in read:
-                self.outcome.unchanged += 1
-            else:
-                self.outcome.changed += 1
+            made = self._made(server, [change for change, _ in batch])
+            before = self._before(server, [change.source.path for change, _ in batch])
+            for change, data in batch:
+                path = change.source.path
+                if data is not None and path not in made:
+                    old, is_alone = before.get(path, (0, False))
+                    put.append(self._put(server, change, data, old, is_alone))
+                    made[path] = put[-1][0]
+            changed += [file for file, _ in put]
+            if put:
+                self._add(server, put)
+                pairs = [(made[path], file) for path, (file, _) in before.items() if path in made]
+                server.execute(_COPY_VECTORS, list(map(list, zip(*pairs, strict=True))) or ([], []))
+            server.cursor().executemany(_HOLD.encode(), [self._holding(each, made) for each, _ in batch])
+            self._drop(server, [file for file, _ in before.values()])
+        for change, data in batch:
+            self._count(change, is_same=change.is_none and data is None)
 
-    def _contents_of(self, server: Server, wanted: Sequence[Change]) -> dict[str, int]:
-        """The contents that exist for the bytes of some files, by path."""
+    def _made(self, server: Server, wanted: Sequence[Change]) -> dict[str, int]:
+        """The row ids of the versions that exist of some files as they are now, by path."""
         rows = server.execute(
-            "SELECT path, id FROM contents JOIN unnest(%s::text[], %s::text[]) AS asked (path, sha256)"
-            " USING (path, sha256) WHERE workspace = %s AND form = %s",
-            (
-                [change.source.path for change in wanted],
-                [change.sha256 for change in wanted],
-                self._place.workspace,
-                FORM,
-            ),
+            "SELECT path, id FROM files JOIN unnest(%s::text[], %s::text[]) AS asked (path, sha256)"
+            " USING (path, sha256) WHERE form = %s",
+            ([each.source.path for each in wanted], [each.sha256 for each in wanted], FORM),
         ).fetchall()
         return dict(rows)
 
-    def _only_here(self, server: Server, contents: Sequence[int]) -> set[int]:
-        """Those of some contents that no other clone holds, and that can be changed in place."""
+    def _before(self, server: Server, paths: Sequence[str]) -> dict[str, tuple[int, bool]]:
+        """The versions of some files that this clone holds, and whether they can be changed in place, because
+        no other clone holds them.
+        """
         rows = server.execute(
-            "SELECT id FROM contents WHERE id = ANY (%s::bigint[]) AND form = %s AND NOT EXISTS"
-            " (SELECT FROM holdings WHERE content = id AND holder <> %s)",
-            (list(contents), FORM, self._place.holder),
+            "SELECT path, id, form = %s AND NOT EXISTS"
+            " (SELECT FROM holdings WHERE file = id AND holder <> %s) FROM files WHERE id IN"
+            " (SELECT file FROM holdings WHERE holder = %s AND path = ANY (%s))",
+            (FORM, self._holder, self._holder, list(paths)),
         ).fetchall()
-        return {content for (content,) in rows}
+        return {path: (file, is_alone) for path, file, is_alone in rows}
 
-    def _stored(self, server: Server, contents: Sequence[int]) -> dict[int, list[tuple[Any, ...]]]:
-        """The chunks of contents in order, as ``changes.Stored`` and then their vectors."""
-        found: dict[int, list[tuple[Any, ...]]] = {content: [] for content in contents}
-        for content, *row in server.execute(
-            "SELECT content, id, position, start_line, end_line, speaker, date, heading, about, text, vector"
-            " FROM chunks LEFT JOIN vectors ON chunk = id AND model = %s WHERE content = ANY (%s::bigint[])"
-            " ORDER BY content, position",
-            (self._model, list(contents)),
-            binary=True,
-        ):
-            found[content].append(tuple(row))
-        return found
+    def _put(
+        self, server: Server, change: Change, data: bytes, before: int, is_alone: bool
+    ) -> tuple[int, Change]:
+        """Write a version of a file that nobody has indexed, without its new chunks.
 
-    def _work(
-        self,
-        wanted: Sequence[tuple[Change, bytes]],
-        alone: set[int],
-        stored: Mapping[int, Sequence[tuple[Any, ...]]],
-    ) -> list[_Work]:
-        """Split files, and compute the facts and vectors of their new chunks."""
-        found: list[tuple[Change, int, dict[ChunkRow, bytes]]] = []
-        for change, data in wanted:
-            before = change.known.id if change.known else 0
-            old = stored.get(before, ())
-            contents = chunks.split(_without_keys(data), change.source.path, change.source.category)
-            replaces = before if before in alone else 0
-            stays = [row[:9] for row in old] if replaces else []
-            change = changes.compared(replace(change, contents=contents), stays)
-            same = {row[4:9]: row[9] for row in old if row[9] is not None}
-            found.append((change, replaces, {row: same[row[3:]] for row in change.new if row[3:] in same}))
-        new = [row for change, _, _ in found for row in change.new]
-        facts = iter(facts_of(self._terms, [row[3:] for row in new]))
-        missing = [row for change, _, known in found for row in change.new if row not in known]
-        packed = dict(zip(missing, self._embed_now(missing), strict=False))
-        return [
-            _Work(
-                change,
-                replaces,
-                {row: next(facts)[0] for row in change.new},
-                known | {row: packed[row] for row in change.new if row in packed},
-            )
-            for change, replaces, known in found
-        ]
+        Args:
+            before: The version that this clone held before; 0 without one.
+            is_alone: Whether to change that one.
 
-    def _embed_now(self, rows: Sequence[ChunkRow]) -> list[bytes]:
-        """The packed vectors of new chunks; empty without a model. A slow one follows after all files."""
-        if as_slow(self._embedder) is not None:
-            return []
-        return self._embed([vectors.embedded_text(row[3], row[5], row[7]) for row in rows])
-
-    def _put(self, server: Server, works: Sequence[_Work], stamp: int) -> dict[str, int]:
-        """Write contents, and return their ids by path; none for a file that another program has changed."""
-        put: list[tuple[_Work, int]] = []
-        for work in works:
-            change, source = work.change, work.change.source
-            date = change.contents.date if change.contents else ""
-            digest = file_digest((source.path, source.category), change.rows)
-            values = (change.sha256, date, digest, stamp)
-            if work.replaces:
-                row = server.execute(
-                    "UPDATE contents SET sha256 = %s, date = %s, digest = %s, stamp = %s"
-                    " WHERE id = %s AND sha256 = %s AND NOT EXISTS"
-                    " (SELECT FROM holdings WHERE content = id AND holder <> %s) RETURNING id",
-                    (*values, work.replaces, change.known and change.known.sha256, self._place.holder),
-                ).fetchone()
-            else:
-                row = server.execute(
-                    "INSERT INTO contents (sha256, date, digest, stamp, workspace, path, form, category)"
-                    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) RETURNING id",
-                    (*values, self._place.workspace, source.path, FORM, source.category),
-                ).fetchone()
-            if row is not None:
-                put.append((work, int(row[0])))
-        gone = [chunk for work, _ in put for chunk in work.change.gone]
-        if gone:
-            server.execute("DELETE FROM chunks WHERE id = ANY (%s)", (gone,))
-        moved = [(chunk, *place) for work, _ in put for chunk, place in work.change.moved]
-        if moved:
+        Returns:
+            Its row id, and the change with its rows.
+        """
+        path, category = change.source.path, change.source.category
+        contents = chunks.split(_without_keys(data), path, category)
+        stored: list[Any] = []
+        if is_alone:
+            stored = server.execute(
+                "SELECT id, position, start_line, end_line, speaker, date, heading, about, text FROM chunks"
+                " WHERE file_id = %s ORDER BY position",
+                (before,),
+            ).fetchall()
+        change = changes.compared(replace(change, contents=contents), stored)
+        digest = file_digest((path, category, contents.date, ""), change.rows)
+        values = (change.sha256, contents.date, digest)
+        if is_alone:
             server.execute(
-                "UPDATE chunks SET position = place.position, start_line = first, end_line = last FROM"
-                " unnest(%s::bigint[], %s::int[], %s::int[], %s::int[]) AS place (id, position, first, last)"
-                " WHERE chunks.id = place.id",
-                list(map(list, zip(*moved, strict=True))),
+                "UPDATE files SET sha256 = %s, date = %s, digest = %s, stamp = (SELECT stamp + 1 FROM totals)"
+                " WHERE id = %s",
+                (*values, before),
             )
-        self._add(server, put)
-        self._put_passages(server, put)
-        return {work.change.source.path: content for work, content in put}
-
-    def _add(self, server: Server, put: Sequence[tuple[_Work, int]]) -> None:
-        """Write the new chunks of contents, and the vectors of those that have some."""
-        rows, packed = [], []
-        for work, content in put:
-            for row in work.change.new:
-                *numbers, terms, counts = work.facts[row]
-                values = (content, work.change.source.category, *row[:3], *map(int, numbers))
-                rows.append((*values, signed_all(terms), f"\\x{counts.hex()}", *row[3:]))
-                packed.append(work.vectors.get(row))
-        if not rows:
-            return
-        # The ids are in the order of the rows.
-        made = server.execute(
-            f"INSERT INTO chunks (workspace, {_CHUNK_COLUMNS}) SELECT %s, {_CHUNK_COLUMNS}"
-            f" FROM json_to_recordset(%s::json) AS row ({_CHUNK_TYPES}) RETURNING id".encode(),
-            (self._place.workspace, _records(_CHUNK_TYPES, rows)),
+            server.execute("DELETE FROM chunks WHERE id = ANY (%s)", (list(change.gone),))
+            server.cursor().executemany(
+                "UPDATE chunks SET position = %s, start_line = %s, end_line = %s WHERE id = %s",
+                [(*place, chunk) for chunk, place in change.moved],
+            )
+            return before, change
+        ((file,),) = server.execute(
+            "INSERT INTO files (sha256, date, digest, stamp, path, form, category)"
+            " VALUES (%s, %s, %s, (SELECT stamp + 1 FROM totals), %s, %s, %s) RETURNING id",
+            (*values, path, FORM, category),
         ).fetchall()
-        self._put_vectors(
-            server,
-            [(chunk, each) for (chunk,), each in zip(made, packed, strict=True) if each is not None],
-        )
+        return file, change
 
-    def _put_vectors(self, server: Server, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Write the packed vectors of chunks that have none of the model."""
-        if not rows:
-            return
-        there = [vector for _, vector in rows if vector]
-        values = numpy.frombuffer(b"".join(there), dtype=numpy.int8).astype(numpy.float32)
-        signs = iter(vectors.signs_of(values.reshape(len(there), -1))) if there else iter(())
-        records = [
-            (
-                chunk,
-                vectors.sum_of(vector),
-                f"\\x{vector.hex()}",
-                bits(next(signs).tobytes()) if vector else None,
-            )
-            for chunk, vector in rows
-        ]
-        server.execute(
-            "INSERT INTO vectors (workspace, model, chunk, sum, vector, signs)"
-            " SELECT %s, %s, chunk, sum, vector, signs::bit varying"
-            f" FROM json_to_recordset(%s::json) AS row ({_VECTOR_TYPES})"
-            " WHERE EXISTS (SELECT FROM chunks WHERE id = chunk) ON CONFLICT DO NOTHING".encode(),
-            (self._place.workspace, self._model, _records(_VECTOR_TYPES, records)),
-        )
-
-    def _hold(self, server: Server, held: Sequence[tuple[Change, int | None]]) -> None:
-        rows = [
-            (
-                self._place.workspace,
-                self._place.holder,
-                change.source.path,
-                content or None,
-                change.source.category,
-                change.skipped,
-                change.sha256,
-                change.source.size,
-                change.source.mtime_ns,
-                change.source.ctime_ns,
-                change.read_ns,
-            )
-            for change, content in held
-        ]
-        columns = "content, category, skipped, sha256, size, mtime_ns, ctime_ns, read_ns"
-        assigned = ", ".join(f"{column} = excluded.{column}" for column in columns.split(", "))
+    def _add(self, server: Server, put: Sequence[tuple[int, Change]]) -> None:
+        """Write the new chunks of some versions, and the passages of conversations."""
+        new = [(file, change.source.category, row) for file, change in put for row in change.new]
+        facts = facts_of(self._terms, [row[3:] for _, _, row in new])
+        with server.cursor().copy(f"COPY chunks ({_CHUNK_COLUMNS}) FROM STDIN".encode()) as copy:
+            for (*given, row), ((*numbers, terms, counts), _) in zip(new, facts, strict=True):
+                copy.write_row((*given, *row[:3], *map(int, numbers), signed_all(terms), counts, *row[3:]))
         server.cursor().executemany(
-            f"INSERT INTO holdings (workspace, holder, path, {columns})"
-            " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-            f" ON CONFLICT (holder, path) DO UPDATE SET gone = false, {assigned}".encode(),
-            rows,
-        )
-
-    def _put_passages(self, server: Server, put: Sequence[tuple[_Work, int]]) -> None:
-        rows = []
-        for work, content in put:
-            contents = work.change.contents
-            if contents is not None and work.change.source.category == "conversation":
-                # What another person and their agent said is found by a search, but told to no one unasked.
-                pieces = () if contents.author else contents.pieces
-                rows.append((self._place.workspace, content, *packed_passages(pieces)))
-        server.cursor().executemany(
-            "INSERT INTO sessions VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (content) DO UPDATE"
-            " SET words = excluded.words, places = excluded.places, lengths = excluded.lengths,"
+            "INSERT INTO sessions VALUES (%s, %s, %s, %s, %s) ON CONFLICT (file) DO UPDATE SET"
+            " words = excluded.words, places = excluded.places, lengths = excluded.lengths,"
             " spoken = excluded.spoken",
-            rows,
+            [
+                (file, *packed_passages(change.contents))
+                for file, change in put
+                if change.source.category == "conversation"
+            ],
         )
 
-    def _drop(self, server: Server, contents: Sequence[int]) -> None:
-        """Delete those of some contents that nobody holds any more."""
-        if contents:
+    def _holding(self, change: Change, made: Mapping[str, int]) -> tuple[Any, ...]:
+        source = change.source
+        times = (source.size, source.mtime_ns, source.ctime_ns, change.read_ns)
+        file = None if change.skipped else made[source.path]
+        about = (self._holder, source.path, file, source.category, change.skipped)
+        return (*about, change.sha256, *times)
+
+    def _drop(self, server: Server, files: Collection[int] | None) -> None:
+        """Delete those of some files that nobody holds any more; ``None`` for all."""
+        if files is None or files:
             server.execute(
-                "DELETE FROM contents WHERE id = ANY (%s::bigint[])"
-                " AND NOT EXISTS (SELECT FROM holdings WHERE content = contents.id)",
-                (list(contents),),
+                "DELETE FROM files WHERE (%s::bigint[] IS NULL OR id = ANY (%s))"
+                " AND NOT EXISTS (SELECT FROM holdings WHERE file = id)",
+                [None if files is None else list(files)] * 2,
             )
 
     def _finish(self) -> None:
         """Note that this clone is complete, and forget clones that have not been seen for long."""
-        workspace, holder = self._place.workspace, self._place.holder
-        with self._writing() as (server, _):
-            server.execute("UPDATE holders SET seen = now(), refreshed = now() WHERE id = %s", (holder,))
-            server.execute("UPDATE totals SET complete = true WHERE workspace = %s", (workspace,))
+        with self._writing() as server:
+            server.execute(
+                "UPDATE holders SET seen = now(), refreshed = now() WHERE id = %s", (self._holder,)
+            )
+            server.execute("UPDATE totals SET complete = true")
             dropped = server.execute(
-                "DELETE FROM holders WHERE workspace = %s AND id <> %s"
-                " AND seen < now() - make_interval(days => %s)",
-                (workspace, holder, KEPT_DAYS),
+                "DELETE FROM holders WHERE id <> %s AND seen < now() - make_interval(days => %s)",
+                (self._holder, KEPT_DAYS),
             )
             if dropped.rowcount:
-                server.execute(
-                    "DELETE FROM contents WHERE workspace = %s"
-                    " AND NOT EXISTS (SELECT FROM holdings WHERE content = contents.id)",
-                    (workspace,),
-                )
+                self._drop(server, None)
             server.execute(
-                "DELETE FROM holdings WHERE holder = %s AND gone AND NOT EXISTS (SELECT FROM contents"
-                " WHERE contents.workspace = holdings.workspace AND contents.path = holdings.path)",
-                (holder,),
+                "DELETE FROM holdings WHERE holder = %s AND gone"
+                " AND NOT EXISTS (SELECT FROM files WHERE files.path = holdings.path)",
+                (self._holder,),
             )
-
-    # Vectors.
-
-    def _embed_missing(self) -> None:
-        """Compute the vectors that are missing, unless another clone is doing so."""
-        size = _SLOW_TEXTS if as_slow(self._embedder) else writer.BATCH_TEXTS
-        after, total = 0, 0
-        while self._embedder is not None and not self._must_stop():
-            with self._reading() as server:
-                left = missing(server, self._place.workspace, self._model)
-            total = total or left
-            if total > left or after:
-                self._progress(total - left, total)
-            if not left:
-                break
-            with self._writing() as (server, _):
-                leased = server.execute(
-                    "UPDATE models SET lease = now() + make_interval(secs => %s), leased = %s WHERE id = %s"
-                    " AND (lease < now() OR leased = %s) RETURNING id",
-                    (_LEASE_S, self._place.holder, self._model, self._place.holder),
-                ).fetchone()
-            with self._reading() as server:
-                rows = server.execute(
-                    "SELECT id, speaker, heading, text FROM chunks WHERE workspace = %s AND id > %s AND"
-                    " NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = %s) ORDER BY id LIMIT %s",
-                    (self._place.workspace, after, self._model, size),
-                ).fetchall()
-            packed = self._embed([vectors.embedded_text(*texts) for _, *texts in rows]) if leased else []
-            if not packed:
-                break
-            with self._writing() as (server, _):
-                self._put_vectors(server, [(row[0], each) for row, each in zip(rows, packed, strict=True)])
-            after = rows[-1][0]
-
-    def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Packed vectors of texts; empty without a model. A model that fails is not called again."""
-        packed: list[bytes] = []
-        for batch in batches(texts, writer.BATCH_TEXTS):
-            if self._embedder is None:
-                return []
-            try:
-                found = self._embedder.embed(batch)
-            except EMBEDDING_FAULTS as error:
-                self._lose_model(f"the embedding model failed ({error})")
-                return []
-            if found.shape != (len(batch), self._embedder.dimensions):
-                self._lose_model("the embedding model's vectors do not have the declared size")
-                return []
-            packed.extend(vectors.packed(found))
-        self.outcome.embedded += sum(1 for vector in packed if vector)
-        return packed
 
 
 def _without_keys(data: bytes) -> bytes:
@@ -606,25 +351,9 @@ def _without_keys(data: bytes) -> bytes:
     return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def model_of(server: Server, workspace: int, name: str, dimensions: int) -> tuple[int, int]:
+def model_of(server: Server, name: str, dimensions: int) -> tuple[int, int]:
     """The row id of a model and the number of its vectors; 0 for a model without any row."""
     row = server.execute(
-        "SELECT id, rows FROM models WHERE workspace = %s AND name = %s AND dimensions = %s",
-        (workspace, name, dimensions),
+        "SELECT id, rows FROM models WHERE name = %s AND dimensions = %s", (name, dimensions)
     ).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, 0)
-
-
-def missing(server: Server, workspace: int, model: int) -> int:
-    """The number of chunks without a vector of a model."""
-    row = server.execute(
-        "SELECT chunks - rows FROM totals JOIN models USING (workspace) WHERE workspace = %s AND id = %s",
-        (workspace, model),
-    ).fetchone()
-    return int(row[0]) if row else 0
-
-
-def _records(types: str, rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as JSON for ``json_to_recordset``, which takes one long text faster than many values."""
-    names = [each.split()[0] for each in types.split(", ")]
-    return json.dumps([dict(zip(names, row, strict=True)) for row in rows], ensure_ascii=False)

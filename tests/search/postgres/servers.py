@@ -57,6 +57,34 @@ class Postgres:
         self.server.ensure_postgres_running()
 
 
+class Database:
+    """One database of a server, with the tables of one memory."""
+
+    def __init__(self, server: Postgres, name: str, memory: str) -> None:
+        self._server = server
+        self.name = name
+        self.memory = memory
+
+    def url(self, role: str = "postgres") -> str:
+        """Its address."""
+        return self._server.url(self.name, role)
+
+    def connect(self, role: str = "postgres") -> Any:
+        """A connection that finds the tables of the memory."""
+        connection = self._server.connect(self.name, role)
+        connection.execute(f"SET search_path = {self.memory}, public")
+        return connection
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What the owner sees."""
+        with self.connect() as connection:
+            return list(connection.execute(query).fetchall())
+
+    def count(self, table: str) -> int:
+        """The number of rows of a table."""
+        return int(self.rows(f"SELECT count(*) FROM {table}")[0][0])
+
+
 @contextlib.contextmanager
 def started() -> Iterator[Postgres]:
     """A server in a new folder; skips the test if it cannot be started."""

@@ -20,11 +20,11 @@ from engine.settings.model import SearchSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
-from tests.search.postgres.servers import Postgres, started
+from tests.search.postgres.servers import Database, started
 from tests.search.samples import FILES, TRANSCRIPT, BagOfWords, put
 
 if TYPE_CHECKING:
-    from engine.meaning.vectors import Floats
+    pass
 
 LOG = "raw/conversations/2026/02/16/1845-ses_a1b2c3d4-storage-talk.md"
 FACTS = "knowledge/facts.md"
@@ -32,36 +32,11 @@ NEW = "knowledge/reference/new.md"
 Clone = Callable[[str], Workspace]
 
 
-class Together(BagOfWords):
-    """A model whose first call waits for that of another one."""
-
-    def __init__(self, barrier: threading.Barrier) -> None:
-        super().__init__()
-        self._barrier = barrier
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        if not self.texts:
-            self._barrier.wait(60)
-        return super().embed(texts)
-
-
 def paths(index: SearchIndex, query: str) -> set[str]:
     """The files found by the index itself."""
     found = index.search(query, 50)
     assert {each.source for each in found} <= {"index"}
     return {each.path for each in found}
-
-
-def rows(postgres: Postgres, database: str, query: str) -> list[tuple[Any, ...]]:
-    """What the owner sees of the tables."""
-    with postgres.connect(database) as connection:
-        connection.execute("SET search_path = autopoiesis")
-        return list(connection.execute(query).fetchall())
-
-
-def count(postgres: Postgres, database: str, table: str) -> int:
-    """The number of rows of a table."""
-    return int(rows(postgres, database, f"SELECT count(*) FROM {table}")[0][0])
 
 
 def test_what_one_clone_captured_is_found_by_another(
@@ -75,7 +50,7 @@ def test_what_one_clone_captured_is_found_by_another(
 
 
 def test_private_files_and_secrets_stay_on_the_machine(
-    workspace: Workspace, open_index: Open, postgres: Postgres, database: str
+    workspace: Workspace, open_index: Open, database: Database
 ) -> None:
     key = "sk-proj-" + "a1B2c3D4e5" * 4
     put(workspace, NEW, f"# Keys\n\nThe harbour service uses {key} for now.\n")
@@ -83,9 +58,7 @@ def test_private_files_and_secrets_stay_on_the_machine(
     here = open_index(workspace, BagOfWords())
     here.refresh()
     assert paths(here, "harbour") == {NEW}
-    (dump,) = rows(
-        postgres, database, "SELECT string_agg(text || heading || path, ' ') FROM chunks, contents"
-    )
+    (dump,) = database.rows("SELECT string_agg(text || heading || path, ' ') FROM chunks, files")
     assert "service uses" in dump[0] and key not in dump[0] and "diary" not in dump[0].lower()
 
 
@@ -102,17 +75,22 @@ def test_a_file_that_a_clone_has_indexed_is_not_split_or_embedded_again(
 
 
 def test_two_clones_that_index_at_once_store_everything_once(
-    filled: Workspace, clone: Clone, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, clone: Clone, open_index: Open, database: Database
 ) -> None:
     barrier = threading.Barrier(2)
-    both = [open_index(each, Together(barrier)) for each in (filled, clone("other"))]
-    threads = [threading.Thread(target=index.refresh) for index in both]
+
+    def together(done: int, total: int) -> None:
+        if not done:
+            barrier.wait(60)
+
+    both = [open_index(each) for each in (filled, clone("other"))]
+    threads = [threading.Thread(target=index.refresh, args=(together,)) for index in both]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert count(postgres, database, "contents") == len(FILES)
-    assert count(postgres, database, "holdings") == 2 * len(FILES)
+    assert database.count("files") == len(FILES)
+    assert database.count("holdings") == 2 * len(FILES)
     for index in both:
         assert index.verify(repair=False).sound
         assert index.refresh().unchanged == len(FILES)
@@ -130,7 +108,7 @@ def test_a_clone_that_lacks_a_file_does_not_delete_it(
 
 
 def test_a_file_deleted_here_is_not_found_here_and_gone_with_its_last_holder(
-    filled: Workspace, clone: Clone, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, clone: Clone, open_index: Open, database: Database
 ) -> None:
     other = clone("other")
     there, here = open_index(filled), open_index(other)
@@ -142,7 +120,7 @@ def test_a_file_deleted_here_is_not_found_here_and_gone_with_its_last_holder(
     (filled.root / FACTS).unlink()
     there.refresh()
     assert paths(there, "server room") == set()
-    assert count(postgres, database, "contents") == len(FILES) - 1
+    assert database.count("files") == len(FILES) - 1
     here.refresh(paths=[FACTS])
     assert here.verify(repair=False).sound
 
@@ -171,22 +149,22 @@ def test_each_clone_sees_its_own_version_and_one_without_any_the_newest(
 
 
 def test_a_growing_transcript_is_changed_in_place_until_another_clone_holds_it(
-    filled: Workspace, clone: Clone, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, clone: Clone, open_index: Open, database: Database
 ) -> None:
     model = BagOfWords()
     there = open_index(filled, model)
     there.refresh()
     chunks = "SELECT id FROM chunks ORDER BY id"
-    before = rows(postgres, database, chunks)
+    before = database.rows(chunks)
     put(filled, LOG, TRANSCRIPT + "\n## 19:30 — user\nLet us use the walrus.\n")
     assert there.refresh().embedded == 1
-    assert set(rows(postgres, database, chunks)) > set(before)
+    assert set(database.rows(chunks)) > set(before)
     here = open_index(clone("other"), BagOfWords())
     here.refresh()
-    before = rows(postgres, database, chunks)
+    before = database.rows(chunks)
     put(filled, LOG, TRANSCRIPT + "\n## 19:30 — user\nLet us use the penguin.\n")
     assert there.refresh().embedded == 1
-    assert set(rows(postgres, database, chunks)) > set(before)
+    assert set(database.rows(chunks)) > set(before)
     assert paths(here, "walrus") == paths(there, "penguin") == {LOG}
     assert "walrus" not in " ".join(each.text for each in there.search("walrus", 20))
     assert there.verify(repair=False).sound
@@ -209,7 +187,7 @@ def test_the_sessions_of_another_clone_are_found_but_told_to_no_one(
 
 
 def test_a_clone_not_seen_for_long_is_dropped_with_what_only_it_held(
-    filled: Workspace, clone: Clone, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, clone: Clone, open_index: Open, database: Database
 ) -> None:
     other = clone("other")
     put(other, NEW, "# New\n\nA zeppelin landed.\n")
@@ -217,12 +195,12 @@ def test_a_clone_not_seen_for_long_is_dropped_with_what_only_it_held(
     gone.refresh()
     here.refresh()
     assert paths(here, "zeppelin")
-    with postgres.connect(database) as connection:
-        connection.execute("UPDATE autopoiesis.holders SET seen = now() - interval '91 days' WHERE id = 1")
-        connection.execute("UPDATE autopoiesis.holders SET seen = now() - interval '2 hours' WHERE id = 2")
+    with database.connect() as connection:
+        connection.execute("UPDATE holders SET seen = now() - interval '91 days' WHERE id = 1")
+        connection.execute("UPDATE holders SET seen = now() - interval '2 hours' WHERE id = 2")
     here.refresh()
     assert not paths(here, "zeppelin")
-    assert count(postgres, database, "contents") == len(FILES)
+    assert database.count("files") == len(FILES)
     assert gone.refresh().added == len(FILES) + 1
     assert paths(here, "zeppelin") and here.verify(repair=False).sound
 
@@ -249,11 +227,11 @@ def test_models_of_two_clones_do_not_displace_each_other(
     ],
 )
 def test_altered_rows_are_found_and_repaired(
-    damage: str, problem: str, filled: Workspace, open_index: Open, postgres: Postgres, database: str
+    damage: str, problem: str, filled: Workspace, open_index: Open, database: Database
 ) -> None:
     index = open_index(filled, BagOfWords())
     index.refresh()
-    rows(postgres, database, f"WITH done AS ({damage} RETURNING 1) SELECT count(*) FROM done")
+    database.rows(f"WITH done AS ({damage} RETURNING 1) SELECT count(*) FROM done")
     found = index.verify(repair=False)
     assert any(problem in each for each in found.problems)
     assert index.verify().rebuilt and index.verify().sound

@@ -16,36 +16,48 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ConfigError, IndexBusy, IndexFailed
+from engine.search.engines import EVERYWHERE, Word
 from engine.search.index import SearchIndex
 from engine.search.postgres import schema, server
+from engine.search.postgres.place import memory_of
 from engine.settings import trust
 from engine.store.git import Git
 from engine.store.paths import Workspace
 from engine.workspace.search_state import search_findings
 from tests.search.conftest import Open
-from tests.search.postgres.servers import Postgres, committed
+from tests.search.postgres.servers import Database, Postgres, committed
 from tests.search.samples import FILES, BagOfWords, put
 
-SEEN = ("workspaces", "totals", "holders", "contents", "holdings", "chunks", "models", "vectors", "terms")
+TABLES = [
+    "totals",
+    "holders",
+    "files",
+    "holdings",
+    "chunks",
+    "models",
+    "vectors",
+    "terms",
+    "sessions",
+    "version",
+]
 
 
 @pytest.fixture
-def roles(postgres: Postgres, database: str) -> Iterator[Callable[[str, str], str]]:
-    """Makes roles that may log in, with rights as the documentation says; returns their addresses."""
+def roles(database: Database) -> Iterator[Callable[..., str]]:
+    """Makes roles that may log in, with rights to memories as the documentation says; returns addresses."""
     made = []
 
-    def make(name: str, rights: str) -> str:
-        with postgres.connect(database) as connection:
+    def make(name: str, rights: str, memory: str = database.memory) -> str:
+        with database.connect() as connection:
             connection.execute(f"CREATE ROLE {name} LOGIN")
             made.append(name)
-            connection.execute(f"GRANT USAGE ON SCHEMA autopoiesis TO {name}")
-            connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA autopoiesis TO {name}")
-            connection.execute(f"REVOKE UPDATE, DELETE ON autopoiesis.workspaces FROM {name}")
-            connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON autopoiesis.version FROM {name}")
-        return postgres.url(database, name)
+            connection.execute(f"GRANT USAGE ON SCHEMA {memory} TO {name}")
+            connection.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA {memory} TO {name}")
+            connection.execute(f"REVOKE INSERT, UPDATE, DELETE ON {memory}.version FROM {name}")
+        return database.url(name)
 
     yield make
-    with postgres.connect(database) as connection:
+    with database.connect() as connection:
         for name in made:
             connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
 
@@ -64,50 +76,55 @@ def another_memory(tmp_path: Path, text: str) -> Workspace:
     return workspace
 
 
-# Roles and workspaces.
+# Roles and memories.
 
 
-def test_a_role_of_one_memory_sees_no_row_of_another(
-    filled: Workspace,
-    tmp_path: Path,
-    open_index: Open,
-    postgres: Postgres,
-    database: str,
-    roles: Callable[[str, str], str],
+def test_a_writer_of_one_memory_can_neither_read_nor_change_nor_probe_another(
+    filled: Workspace, tmp_path: Path, open_index: Open, database: Database, roles: Callable[..., str]
 ) -> None:
-    ours, theirs = roles("role_a", WRITER), roles("role_b", WRITER)
-    open_index(filled, BagOfWords(), at=ours).refresh()
-    other = open_index(another_memory(tmp_path, "# Facts\n\nA secret zeppelin.\n"), BagOfWords(), at=theirs)
-    other.refresh()
-    with postgres.connect(database) as connection:
-        connection.execute("UPDATE autopoiesis.workspaces SET roles = ARRAY['role_a'] WHERE id = 1")
-        connection.execute("UPDATE autopoiesis.workspaces SET roles = ARRAY['role_b'] WHERE id = 2")
-    with postgres.connect(database, "role_a") as connection:
-        connection.execute("SET search_path = autopoiesis")
-        for workspace, tables in ((1, len(SEEN)), (2, 1)):
-            connection.execute(f"SET autopoiesis.workspace = {workspace}")
-            seen = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] > 0 for table in SEEN]
-            assert sum(seen) == tables, "of another memory only the row of its own in workspaces is seen"
-        words = connection.execute("SELECT term FROM terms").fetchall()
-        signs = "repeat('0', 1024)::bit varying"
-        found = [
-            connection.execute("SELECT by_words(ARRAY[1, 2], ARRAY[1, 1]::real[], 0, '{}', '', 9)"),
-            connection.execute(f"SELECT by_signs({signs}, 2, '{{}}', '', 9)"),
-        ]
-        assert words == [] and [each.fetchall() for each in found] == [[], []]
-        with pytest.raises(Exception, match="row-level security"):
-            connection.execute("INSERT INTO terms VALUES (2, 1, 1)")
-    assert open_index(filled, at=theirs).search("rye")[0].source != "index"
-    with pytest.raises(IndexFailed, match="this role may not see the shared index of this memory"):
-        open_index(filled, at=theirs).refresh()
-    assert other.search("zeppelin")[0].source == "index"
-    assert other.verify(repair=False).sound
+    secret = "# Facts\n\nA secret zeppelin.\n"
+    theirs = another_memory(tmp_path, secret)
+    for workspace in (filled, theirs):
+        open_index(workspace, BagOfWords()).refresh()
+    ours, other = database.memory, memory_of(theirs.root)
+    index = open_index(filled, BagOfWords(), at=roles("role_a", WRITER))
+    owner = open_index(theirs, BagOfWords(), at=roles("role_b", WRITER, other))
+    (stolen,) = database.rows(f"SELECT id, sha256 FROM {other}.files")
+    before = [database.rows(f"SELECT * FROM {other}.{table}") for table in TABLES]
+    with database.connect("role_a") as connection:
+        for table in TABLES:
+            for attempt in (
+                f"SELECT count(*) FROM {other}.{table}",
+                f"INSERT INTO {other}.{table} DEFAULT VALUES",
+                f"DELETE FROM {other}.{table}",
+            ):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(attempt)
+        # What a file of theirs would be called here is unknown here, and free.
+        with pytest.raises(psycopg.errors.ForeignKeyViolation):
+            connection.execute("UPDATE chunks SET file_id = %s", (10_000 + stolen[0],))
+        connection.execute("UPDATE holdings SET sha256 = %s", (stolen[1],))
+        columns = "path, sha256, form, category, date, digest, stamp"
+        values = f"'knowledge/facts.md', '{stolen[1]}', form, '', '', '', 0"
+        connection.execute(f"INSERT INTO files ({columns}) SELECT {values} FROM files LIMIT 1")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(f"SELECT last_value FROM {other}.files_id_seq")
+    assert [database.rows(f"SELECT * FROM {other}.{table}") for table in TABLES] == before
+    assert index.verify().rebuilt and index.search("rye")[0].source == "index"
+    assert not [each for each in index.search("zeppelin", 50) if "zeppelin" in each.text]
+    refused = open_index(theirs, at=database.url("role_a"))
+    assert refused.search("zeppelin")[0].source != "index"
+    with pytest.raises(IndexFailed, match="permission denied for schema"):
+        refused.refresh()
+    assert owner.search("zeppelin")[0].source == "index" and owner.verify(repair=False).sound
+    assert ours != other
 
 
 def test_a_reader_searches_and_cannot_write(
-    filled: Workspace, open_index: Open, roles: Callable[[str, str], str]
+    filled: Workspace, open_index: Open, database: Database, roles: Callable[..., str]
 ) -> None:
-    open_index(filled, BagOfWords(), at=roles("a_writer", WRITER)).refresh()
+    open_index(filled, BagOfWords()).refresh()
+    open_index(filled, BagOfWords(), at=roles("a_writer", WRITER)).rebuild()
     reader = roles("a_reader", READER)
     index = open_index(filled, BagOfWords(), at=reader, read_only=True)
     assert index.search("rye bread")[0].source == "index"
@@ -117,30 +134,29 @@ def test_a_reader_searches_and_cannot_write(
         open_index(filled, at=reader).refresh()
 
 
-def test_the_indexes_are_used_by_a_role_that_row_level_security_holds_for(
-    filled: Workspace, open_index: Open, postgres: Postgres, database: str, roles: Callable[[str, str], str]
+def test_the_indexes_of_words_and_vectors_are_used(
+    filled: Workspace, open_index: Open, database: Database
 ) -> None:
-    open_index(filled, BagOfWords(), at=roles("a_writer", WRITER)).refresh()
-    with postgres.connect(database) as connection:
-        connection.execute("SET search_path = autopoiesis")
+    index = open_index(filled, BagOfWords())
+    index.refresh()
+    with database.connect() as connection:
         columns = "speaker, date, heading, about, text, length, size, day, name, kind, is_person, counts"
         connection.execute(
-            "INSERT INTO chunks (workspace, content, category, position, start_line, end_line, terms,"
-            f" {columns}) SELECT 1, content, category, 9, 1, 1, ARRAY[number, number / 10], {columns}"
+            f"INSERT INTO chunks (file_id, category, position, start_line, end_line, terms, {columns})"
+            f" SELECT file_id, category, 9, 1, 1, ARRAY[number, number / 10], {columns}"
             " FROM (SELECT * FROM chunks LIMIT 1) AS one, generate_series(1, 4000) AS number"
         )
         connection.execute(
-            "INSERT INTO vectors SELECT 1, 1, id, id, '', (SELECT"
+            "INSERT INTO vectors SELECT 1, id, id, '', (SELECT"
             " string_agg(('x' || md5((9 * id + part)::text))::bit(128)::text, '')"
             " FROM generate_series(1, 8) AS part)::bit varying FROM chunks WHERE position = 9"
         )
         connection.execute("ANALYZE")
-    with postgres.connect(database, "a_writer") as connection:
-        connection.execute("SET search_path = autopoiesis; SET autopoiesis.workspace = 1")
-        (found,) = zip(*connection.execute("SELECT by_words('{70}', '{1}', 0, '{}', '', 99)"), strict=True)
-        assert len(found) == 11
-        connection.execute("SELECT by_signs(repeat('0', 1024)::bit varying, 1, '{}', '', 9)")
-    with postgres.connect(database) as connection:
+    with index._storage.read() as state:
+        engine = state.engine(512)
+        assert len(engine.by_words([Word("", 1, 70)], 99, EVERYWHERE)) == 11
+        assert len(engine.by_vector(BagOfWords().embed(["rye"])[0], 9, EVERYWHERE)) == 9
+    with database.connect() as connection:
         connection.execute("SELECT pg_stat_force_next_flush()")
         used = dict(connection.execute("SELECT indexrelname, idx_scan FROM pg_stat_user_indexes").fetchall())
     assert used["chunks_terms"] and used["vectors_signs"]
@@ -156,7 +172,7 @@ def test_a_server_without_tables_is_prepared_by_its_owner_alone(
             index = open_index(filled, at=postgres.url(name, "nobody_special"))
             with pytest.raises(IndexFailed, match="run autopoiesis index once as the owner"):
                 index.refresh()
-            assert index.status().why == "the server has no index yet"
+            assert index.status().why == "the server has no index of this memory yet"
             index.close()
             owner = open_index(filled, at=postgres.url(name))
             assert owner.refresh().added == len(FILES)
@@ -170,11 +186,11 @@ def test_a_server_without_tables_is_prepared_by_its_owner_alone(
 
 
 def test_a_newer_schema_is_refused_with_the_cure(
-    filled: Workspace, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, open_index: Open, database: Database
 ) -> None:
     open_index(filled).refresh()
-    with postgres.connect(database) as connection:
-        connection.execute(f"INSERT INTO autopoiesis.version VALUES ({schema.VERSION + 1})")
+    with database.connect() as connection:
+        connection.execute(f"INSERT INTO version VALUES ({schema.VERSION + 1})")
     index = open_index(filled)
     with pytest.raises(IndexFailed, match=r"newer version of the program .*update autopoiesis"):
         index.refresh()
@@ -183,7 +199,7 @@ def test_a_newer_schema_is_refused_with_the_cure(
 
 
 def test_migrations_run_once_and_in_order(
-    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch, postgres: Postgres, database: str
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     open_index(filled).refresh()
     added = ("ALTER TABLE totals ADD first int", "ALTER TABLE totals RENAME first TO second")
@@ -196,8 +212,8 @@ def test_migrations_run_once_and_in_order(
         thread.start()
     for thread in threads:
         thread.join()
-    with postgres.connect(database) as connection:
-        assert connection.execute("SELECT second FROM autopoiesis.totals").fetchall() == [(None,)]
+    with database.connect() as connection:
+        assert connection.execute("SELECT second FROM totals").fetchall() == [(None,)]
     assert indexes[0].search("rye bread")[0].source == "index"
 
 
@@ -243,14 +259,14 @@ def test_a_silent_server_is_waited_for_once(
 
 
 def test_a_query_that_takes_too_long_is_answered_from_the_files(
-    filled: Workspace, open_index: Open, postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+    filled: Workspace, open_index: Open, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = open_index(filled)
     index.refresh()
     monkeypatch.setattr("engine.search.postgres.shared.READ_S", 0.5)
     monkeypatch.setattr(server, "_PAUSE_S", 0.0)
-    with postgres.connect(database) as connection:
-        connection.execute("BEGIN; LOCK TABLE autopoiesis.chunks")
+    with database.connect() as connection:
+        connection.execute("BEGIN; LOCK TABLE chunks")
         (first, *_) = index.search("rye bread")
         assert first.source != "index"
         connection.execute("ROLLBACK")
@@ -258,14 +274,13 @@ def test_a_query_that_takes_too_long_is_answered_from_the_files(
 
 
 def test_another_writer_is_waited_for_as_long_as_asked(
-    filled: Workspace, open_index: Open, postgres: Postgres, database: str
+    filled: Workspace, open_index: Open, database: Database
 ) -> None:
     index = open_index(filled)
     index.refresh()
     put(filled, "knowledge/reference/new.md", "# New\n\nA zeppelin landed.\n")
-    with postgres.connect(database) as connection:
-        connection.execute("BEGIN")
-        schema.lock(connection, 1)
+    with database.connect() as connection:
+        connection.execute("BEGIN; SELECT FROM totals FOR UPDATE")
         with pytest.raises(IndexBusy, match="another machine is indexing"):
             index.refresh(wait_s=0.05)
         connection.execute("ROLLBACK")
@@ -325,14 +340,14 @@ def engine_of(root: Path, url: str) -> Engine:
 
 
 def test_an_untrusted_workspace_does_not_connect(
-    filled: Workspace, url: str, postgres: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+    filled: Workspace, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(trust.VARIABLE, raising=False)
     with engine_of(filled.root, url) as engine:
         engine.refresh_index()
         assert engine.search("rye bread")[0].source == "index" and filled.database.is_file()
-    with postgres.connect(database) as connection:
-        assert connection.execute("SELECT count(*) FROM autopoiesis.workspaces").fetchone() == (0,)
+    with database.connect() as connection:
+        assert connection.execute("SELECT to_regnamespace(%s)", (database.memory,)).fetchone() == (None,)
     (act,) = trust.read(engine.files).trust.acts
     assert (act.name, act.does) == (
         "index.url",
@@ -377,12 +392,10 @@ def test_a_file_that_only_another_clone_has_stands_in_the_prompt(
 def test_errors_of_the_server_are_errors_of_the_program() -> None:
     assert issubclass(IndexFailed, AutopoiesisError)
     with pytest.raises(IndexFailed, match="is no address"):
-        server.Connections("postgresql://[")
+        server.Connections("postgresql://[", "memory")
 
 
-def test_a_closed_index_keeps_no_connection(
-    filled: Workspace, open_index: Open, postgres: Postgres, database: str
-) -> None:
+def test_a_closed_index_keeps_no_connection(filled: Workspace, open_index: Open, database: Database) -> None:
     index: SearchIndex = open_index(filled)
     index.refresh()
     threads = [threading.Thread(target=index.search, args=("rye bread",)) for _ in range(8)]
@@ -391,9 +404,9 @@ def test_a_closed_index_keeps_no_connection(
     for thread in threads:
         thread.join()
     index.close()
-    with postgres.connect(database) as connection:
+    with database.connect() as connection:
         rows = connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'autopoiesis' AND datname = %s",
-            (database,),
+            (database.name,),
         )
         assert rows.fetchone() == (0,)
