@@ -101,6 +101,11 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     return packed(found)
 
 
+def embedded_text(speaker: str, heading: str, text: str) -> str:
+    """The text to embed for a chunk. A section's heading says what it is about; a turn's is only a time."""
+    return f"{heading}\n{text}" if heading and not speaker else text
+
+
 def packed(vectors: Floats) -> list[bytes]:
     """Quantize vectors to int8, each scaled to the full range; ``b""`` for a row of zeros."""
     import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it

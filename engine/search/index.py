@@ -217,7 +217,10 @@ class SearchIndex:
         """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
         not chunk and embed files again that are the same in both.
         """
-        self._storage.seed(other)
+        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
+
+        if not self._read_only:
+            seed(self._workspace.database, other)
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""

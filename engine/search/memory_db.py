@@ -19,14 +19,11 @@ from engine.errors import EmbeddingFailed, IndexFailed, PathRefused, ReadOnly
 from engine.search import database, schema, storage, vectors
 from engine.search.embeddings import Computing
 from engine.search.reports import IndexReport, IndexStatus
-from engine.search.storage import Storage, Unavailable, counted
+from engine.search.storage import Storage, Unavailable
 from engine.store.files import lock_place
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.search.embeddings import Embedder
-    from engine.search.past import Past, PastReader
     from engine.search.sqlite import SqliteEngine
     from engine.search.writer import Progress
 
@@ -41,11 +38,16 @@ _ATTEMPTS = 3
 class State(storage.State):
     """One state of memory.db."""
 
+    SESSIONS = "SELECT id, stamp FROM files JOIN sessions ON file = id"
     SKIPPED = "SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path"
+    CATEGORIES = (
+        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
+        " sum(skipped <> '') FROM files GROUP BY category"
+    )
     FILES = "SELECT id, chunk_count, extent, digest, 1, path, category, date, skipped FROM files"
 
-    def __init__(self, home: MemoryDb, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
-        self._home = home
+    def __init__(self, home: Storage, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
+        super().__init__(home)
         self.connection = connection
         self._has_vectors = has_vectors
 
@@ -68,9 +70,9 @@ class State(storage.State):
         """See ``storage.State.stamp``."""
         return self._meta["index"], self._meta["stamp"]
 
-    @property
-    def totals(self) -> tuple[int, int, int]:
-        """See ``storage.State.totals``."""
+    @cached_property
+    def totals(self) -> tuple[int, int, int]:  # type: ignore[override]  # read when it is asked for
+        """See ``storage.State``."""
         found = self.query(
             "SELECT CAST(chunks AS INTEGER), CAST(length AS INTEGER), CAST(files AS INTEGER) FROM totals"
         )
@@ -89,40 +91,30 @@ class State(storage.State):
 
         return SqliteEngine(self, dimensions)
 
-    def past(self) -> Past:
-        """See ``storage.State.past``."""
-        return self._home.past_reader.read(self)
+    def lacking(self) -> str:
+        """See ``storage.State.lacking``."""
+        embedder = self._home.embedder
+        is_known = embedder is not None and vectors.are_from(self.connection, embedder)
+        return "vector_sum IS NULL" if is_known else "true"
 
-    def sessions(self) -> list[tuple[Any, ...]]:
-        """See ``storage.State.sessions``."""
-        return self.query("SELECT id, stamp FROM files JOIN sessions ON file = id")
+    def vectors(self) -> tuple[int, int]:
+        """See ``storage.State.vectors``."""
+        if self._home.embedder is None:
+            return 0, 0
+        condition = self.lacking()
+        ((missing,),) = self.query(f"SELECT count(*) FROM chunks WHERE {condition}")
+        ((found,),) = self.query(f"SELECT count(*) FROM chunks WHERE NOT ({condition}) AND vector_sum >= 0")
+        return found, missing
 
-    def status(self) -> IndexStatus:
-        """See ``storage.State.status``."""
-        connection, home = self.connection, self._home
-        categories = counted(
-            self.query(
-                "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
-                " sum(skipped <> '') FROM files GROUP BY category"
-            )
-        )
+    def _details(self) -> IndexStatus:
         refreshed = self._meta["refreshed_ns"]
-        without = database.vector_library()[1]
-        found, missing = vectors.progress(connection, home.embedder) if home.embedder else (0, 0)
-        coming = home.coming(self.totals[0], missing)
         return IndexStatus(
             "ready",
-            files=sum(each.files for each in categories),
-            chunks=sum(each.chunks for each in categories),
-            vectors=found,
-            without_vectors=without or ("" if found else coming),
-            vectors_coming=coming,
+            without_vectors=database.vector_library()[1],
             embedder=self._meta["embedder"],
-            skipped=self.skipped(),
-            size=int(connection.pragma("page_count")) * int(connection.pragma("page_size")),
+            size=int(self.connection.pragma("page_count")) * int(self.connection.pragma("page_size")),
             refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
-            journal=str(connection.pragma("journal_mode")),
-            categories=categories,
+            journal=str(self.connection.pragma("journal_mode")),
         )
 
 
@@ -135,13 +127,6 @@ class MemoryDb(Storage):
         super().__init__(*given, **options)
         self._path = self._workspace.database
         self._readers = database.Readers(self._path)
-
-    @cached_property
-    def past_reader(self) -> PastReader:
-        """Keeps the past sessions."""
-        from engine.search.past import PastReader  # noqa: PLC0415 — imports numpy
-
-        return PastReader()
 
     @contextlib.contextmanager
     def read(self, *, vectors: bool = False) -> Iterator[State]:
@@ -166,27 +151,6 @@ class MemoryDb(Storage):
         """See ``Storage.repair``. A file that has replaced the damaged one since is kept."""
         is_same = error.damaged is not None and error.damaged == database.identity(self._path)
         self.refresh(None, None, rebuild=error.why if is_same else "")
-
-    def seed(self, other: Path) -> None:
-        """See ``Storage.seed``."""
-        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
-
-        if not self._read_only:
-            seed(self._path, other)
-
-    def count_missing(self) -> int:
-        """See ``Storage.count_missing``."""
-        if self.embedder is None:
-            return 0
-        try:
-            with self.read() as state:
-                return vectors.count_missing(state.connection, self.embedder)
-        except Unavailable:
-            return 0
-
-    def _missing(self, embedder: Embedder, most: int) -> list[tuple[int, str]]:
-        with self.read() as state:
-            return vectors.missing_texts(state.connection, embedder, most)
 
     def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
         try:

@@ -107,7 +107,7 @@ class PastReader:
         with self._guard:
             if state.stamp == self._seen:
                 return self._past
-            held: dict[int, int] = dict(state.sessions())
+            held: dict[int, int] = dict(state.query(state.SESSIONS, **state.own))
             known = {each: self._sessions[each] for each in held.items() if each in self._sessions}
             missing = [file for file, stamp in held.items() if (file, stamp) not in known]
             for file, path, date, words, places, lengths, spoken in state.query(

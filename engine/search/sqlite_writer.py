@@ -14,7 +14,7 @@ import apsw
 from engine.errors import EmbeddingFailed
 from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, ChunkRow, Known, file_digest
-from engine.search.embeddings import EMBEDDING_FAULTS, embedded
+from engine.search.embeddings import EMBEDDING_FAULTS, embedded, embedded_text
 from engine.search.facts import Facts, Words, facts_of, numbers_in
 from engine.search.storage import BATCH_TEXTS
 from engine.search.writer import Read, Writer, batches, packed_passages
@@ -128,7 +128,7 @@ class SqliteWriter(Writer):
     def _write(self, batch: Sequence[Read]) -> None:
         compared = [self._compared(*each) for each in batch]
         rows = [row for change in compared for row in change.new]
-        packed = self._embed([vectors.embedded_text(row[3], row[5], row[7]) for row in rows])
+        packed = self._embed([embedded_text(row[3], row[5], row[7]) for row in rows])
         facts = facts_of(self._terms, [row[3:] for row in rows])
         following = iter([_New(*each) for each in zip(rows, facts, packed or repeat(None), strict=False)])
         stored: list[tuple[int, bytes]] = []

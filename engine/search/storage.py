@@ -10,24 +10,23 @@ import contextlib
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
-from engine.search.embeddings import SLOW_TEXTS, Computing, as_slow, embedded
+from engine.search.embeddings import SLOW_TEXTS, Computing, as_slow, embedded, embedded_text
 from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
 from engine.search.reports import State as Condition
 from engine.search.results import CATEGORIES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.engines import Engine
-    from engine.search.past import Past
+    from engine.search.past import Past, PastReader
     from engine.search.writer import Progress
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -64,15 +63,32 @@ class Unavailable(Exception):
 
 
 class State(ABC):
-    """One consistent state of a complete index."""
+    """One consistent state of a complete index.
 
+    Attributes:
+        totals: The number of chunks, the total of their lengths, and the number of files with chunks.
+    """
+
+    SESSIONS: ClassVar[str]
+    """Selects the row id and the stamp of each session's file that this workspace itself has."""
     SKIPPED: ClassVar[str]
     """Selects the path of each file that is not indexed, and why."""
+    CATEGORIES: ClassVar[str]
+    """Selects categories with their numbers of files, chunks and skipped files."""
     FILES: ClassVar[str]
     """Selects the id, number of chunks, total of lengths and digest of each file, whether this version of the
     program made it, and what its digest is of."""
     TERMS: ClassVar[str] = "terms"
     """A chunk's terms."""
+    totals: tuple[int, int, int]
+
+    def __init__(self, home: Storage) -> None:
+        self._home = home
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """Values that these queries use."""
+        return {}
 
     @abstractmethod
     def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -88,11 +104,6 @@ class State(ABC):
     def stamp(self) -> Hashable:
         """Equal for equal states."""
 
-    @property
-    @abstractmethod
-    def totals(self) -> tuple[int, int, int]:
-        """The number of chunks, the total of their lengths, and the number of files with chunks."""
-
     @abstractmethod
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """Whether vectors of this model can be searched; ``False`` if its id cannot be determined."""
@@ -102,16 +113,20 @@ class State(ABC):
         """For the ranking. ``dimensions`` of the vectors, 0 to read none."""
 
     @abstractmethod
+    def vectors(self) -> tuple[int, int]:
+        """The number of chunks with vectors of the model, and of those that lack one."""
+
+    @abstractmethod
+    def lacking(self) -> str:
+        """The condition of a chunk that lacks a vector of the model."""
+
+    @abstractmethod
+    def _details(self) -> IndexStatus:
+        """What only this kind of index knows of its status."""
+
     def past(self) -> Past:
         """The past sessions."""
-
-    @abstractmethod
-    def sessions(self) -> list[tuple[Any, ...]]:
-        """The row id and the stamp of each session's file that this workspace itself has."""
-
-    @abstractmethod
-    def status(self) -> IndexStatus:
-        """What is in the index."""
+        return self._home.past_reader.read(self)
 
     def turns(self, file: int, position: int | None) -> list[Turn]:
         """The chunks of a file by row id, or the one at a position."""
@@ -132,17 +147,38 @@ class State(ABC):
             file=file,
         )
 
-    def skipped(self, **values: Any) -> tuple[Skipped, ...]:
+    def missing(self, most: int) -> list[tuple[int, str]]:
+        """Some chunks that lack a vector: ids and texts to embed."""
+        query = (
+            f"SELECT id, speaker, heading, text FROM chunks WHERE {self.lacking()} ORDER BY id LIMIT :most"
+        )
+        return [(chunk, embedded_text(*words)) for chunk, *words in self.query(query, most=most)]
+
+    def skipped(self) -> tuple[Skipped, ...]:
         """The files that are not indexed, and why."""
-        return tuple(Skipped(path, why) for path, why in self.query(self.SKIPPED, **values))
+        return tuple(Skipped(path, why) for path, why in self.query(self.SKIPPED, **self.own))
 
-
-def counted(rows: Sequence[tuple[Any, ...]]) -> tuple[CategoryCount, ...]:
-    """Categories with their numbers of files, chunks and skipped files, in the order of ``CATEGORIES``."""
-    known = {str(row[0]): CategoryCount(*row) for row in rows}
-    return tuple(
-        known[name] for name in (*CATEGORIES, *sorted(known.keys() - set(CATEGORIES))) if name in known
-    )
+    def status(self) -> IndexStatus:
+        """What is in the index."""
+        counts = {str(row[0]): CategoryCount(*row) for row in self.query(self.CATEGORIES, **self.own)}
+        names = (*CATEGORIES, *sorted(counts.keys() - set(CATEGORIES)))
+        found, missing = self.vectors()
+        coming = ""
+        if missing:
+            coming = f"{self.totals[0] - missing:,} of {self.totals[0]:,} chunks have vectors"
+            if self._home.backlog is not None and self._home.backlog.error:
+                coming = f"{coming}: {self._home.backlog.error}"
+        details = self._details()
+        return replace(
+            details,
+            files=sum(each.files for each in counts.values()),
+            chunks=sum(each.chunks for each in counts.values()),
+            vectors=found,
+            without_vectors=details.without_vectors or ("" if found else coming),
+            vectors_coming=coming,
+            skipped=self.skipped(),
+            categories=tuple(counts[name] for name in names if name in counts),
+        )
 
 
 class Storage(ABC):
@@ -205,18 +241,6 @@ class Storage(ABC):
     def _problems(self) -> list[str]: ...
 
     @abstractmethod
-    def repair(self, error: Unavailable) -> None:
-        """Do what may help after an error of ``read`` that is repairable. Raises as ``refresh``."""
-
-    @abstractmethod
-    def count_missing(self) -> int:
-        """The number of chunks without a vector of the model; 0 if there is no usable index."""
-
-    @abstractmethod
-    def _missing(self, embedder: Embedder, most: int) -> list[tuple[int, str]]:
-        """Some chunks without a vector: ids and texts to embed."""
-
-    @abstractmethod
     def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
         """Store the packed vectors of chunks that are still there, and still lack one."""
 
@@ -227,10 +251,6 @@ class Storage(ABC):
         Raises:
             Computing: Another one does.
         """
-
-    @abstractmethod
-    def seed(self, other: Path) -> None:
-        """See ``SearchIndex.seed``."""
 
     @abstractmethod
     def close(self) -> None:
@@ -262,12 +282,24 @@ class Storage(ABC):
             done = self._refreshed(progress, None, found[0], self._lock_timeout_s)
             return VerifyReport(found, True, done)
 
-    def coming(self, chunks: int, missing: int) -> str:
-        """How many chunks have vectors, and what keeps the others from it; empty if none is missing one."""
-        if not missing:
-            return ""
-        error = f": {self.backlog.error}" if self.backlog is not None and self.backlog.error else ""
-        return f"{chunks - missing:,} of {chunks:,} chunks have vectors{error}"
+    def repair(self, error: Unavailable) -> None:
+        """Do what may help after an error of ``read`` that is repairable. Raises as ``refresh``."""
+        self.refresh(None, None)
+
+    def count_missing(self) -> int:
+        """The number of chunks that lack a vector of the model; 0 if there is no usable index."""
+        try:
+            with self.read() as state:
+                return state.vectors()[1]
+        except Unavailable:
+            return 0
+
+    @cached_property
+    def past_reader(self) -> PastReader:
+        """Keeps the past sessions."""
+        from engine.search.past import PastReader  # noqa: PLC0415 — imports numpy
+
+        return PastReader()
 
     def finish_vectors(self, progress: Progress | None) -> str:
         """See ``SearchIndex.finish_vectors``."""
@@ -285,7 +317,8 @@ class Storage(ABC):
         if self.embedder is None:
             return 0
         with self._computing():
-            rows = self._missing(self.embedder, SLOW_TEXTS if self._slow else BATCH_TEXTS)
+            with self.read() as state:
+                rows = state.missing(SLOW_TEXTS if self._slow else BATCH_TEXTS)
             if rows:
                 packed = embedded(self.embedder, [text for _, text in rows])
                 self._store(self.embedder, rows, packed)

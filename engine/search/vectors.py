@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from engine.search import schema
-from engine.search.embeddings import EMBEDDING_FAULTS
+from engine.search.embeddings import EMBEDDING_FAULTS, embedded_text
 
 if TYPE_CHECKING:
     import numpy
@@ -68,13 +68,6 @@ def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
         schema.set_meta(connection, "embedder", embedder.id)
         schema.set_meta(connection, "dimensions", str(embedder.dimensions))
         schema.set_meta(connection, "sampled", str(_SUMS))
-
-
-def progress(connection: apsw.Connection, embedder: Embedder) -> tuple[int, int]:
-    """The number of chunks with vectors of this model, and of those without."""
-    query = "SELECT count(*), coalesce(sum(vector_sum >= 0), 0), count(vector_sum) FROM chunks"
-    ((chunks, found, done),) = connection.execute(query)
-    return (found, chunks - done) if are_from(connection, embedder) else (0, chunks)
 
 
 def sum_of(vector: bytes) -> int:
@@ -145,34 +138,14 @@ def remove(connection: apsw.Connection, chunks: Sequence[int]) -> None:
         schema.set_meta(connection, "sampled", str(below))
 
 
-def embedded_text(speaker: str, heading: str, text: str) -> str:
-    """The text to embed for a chunk. A section's heading says what it is about; a turn's is only a time."""
-    return f"{heading}\n{text}" if heading and not speaker else text
-
-
-def count_missing(connection: apsw.Connection, embedder: Embedder) -> int:
-    """The number of chunks this model has not embedded yet."""
-    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_missing(connection, embedder)}").get)
-
-
-def missing_texts(connection: apsw.Connection, embedder: Embedder, limit: int) -> list[tuple[int, str]]:
-    """Chunks this model has not embedded yet: ids and texts to embed."""
-    return _texts(connection, f"{_missing(connection, embedder)} ORDER BY id LIMIT ?", limit)
-
-
 def still_missing(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
-    """The given chunks that still have no vector, in the form of ``missing_texts``."""
-    condition = "vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))"
-    return _texts(connection, condition, json.dumps(list(chunks)))
-
-
-def _missing(connection: apsw.Connection, embedder: Embedder) -> str:
-    return "vector_sum IS NULL" if are_from(connection, embedder) else "true"
-
-
-def _texts(connection: apsw.Connection, condition: str, value: int | str) -> list[tuple[int, str]]:
-    query = f"SELECT id, speaker, heading, text FROM chunks WHERE {condition}"
-    return [(chunk, embedded_text(*words)) for chunk, *words in connection.execute(query, (value,))]
+    """Those of some chunks that still have no vector: ids and texts to embed."""
+    rows = connection.execute(
+        "SELECT id, speaker, heading, text FROM chunks"
+        " WHERE vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(chunks)),),
+    )
+    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
 
 
 def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:

@@ -31,7 +31,6 @@ def problems(connection: apsw.Connection, state: State) -> list[str]:
     held: Counter[int] = Counter()
     checks: tuple[Callable[[], Iterator[str]], ...] = (
         lambda: _pages(connection),
-        lambda: _definitions(connection),
         lambda: rows(state, held),
         lambda: _words(connection, held),
         lambda: _vectors(connection),
@@ -84,24 +83,6 @@ def _pages(connection: apsw.Connection) -> Iterator[str]:
     for (message,) in connection.execute(f"PRAGMA integrity_check({_MOST})"):
         if message != "ok":
             yield str(message)
-
-
-def _definitions(connection: apsw.Connection) -> Iterator[str]:
-    fresh = apsw.Connection(":memory:")
-    try:
-        schema.create(fresh)
-        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE {} ORDER BY type, name"
-        ours = (
-            "name NOT LIKE 'chunk_signs%' AND tbl_name NOT LIKE 'chunk_signs%' AND name <> 'sqlite_sequence'"
-        )
-        query = query.format(ours)
-        if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
-            yield "its tables are not defined as expected"
-        query = "SELECT k, v FROM chunk_words_config ORDER BY k"
-        if connection.execute(query).fetchall() != fresh.execute(query).fetchall():
-            yield "the word table is not configured as expected"
-    finally:
-        fresh.close()
 
 
 def _words(connection: apsw.Connection, held: Mapping[int, int]) -> Iterator[str]:

@@ -43,12 +43,12 @@ CREATE TABLE models (
     rows bigint NOT NULL DEFAULT 0,     -- of vectors
     lease timestamptz NOT NULL DEFAULT now(),  -- until when a holder computes missing vectors
     leased integer,                     -- that holder
+    used timestamptz NOT NULL DEFAULT now(),
     UNIQUE (name, dimensions)
 );
 CREATE TABLE holders (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     machine text NOT NULL UNIQUE,       -- a random name of the clone
-    model integer REFERENCES models,    -- whose vectors it searches
     seen timestamptz NOT NULL DEFAULT now(),  -- when it last was known to be there
     refreshed timestamptz               -- when it last compared all of its files
 );

@@ -20,14 +20,13 @@ from engine.errors import IndexFailed, RepositoryError
 from engine.search import storage, vectors
 from engine.search.database import FAULTS
 from engine.search.embeddings import EMBEDDING_FAULTS, Computing
-from engine.search.past import Past, PastReader
 from engine.search.postgres import schema
 from engine.search.postgres.engine import PACKED, PostgresEngine, Samples, bits, unsigned
 from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
 from engine.search.postgres.writer import FORM, PostgresWriter, model_of
 from engine.search.reports import IndexReport, IndexStatus
-from engine.search.storage import Storage, Unavailable, counted
+from engine.search.storage import Storage, Unavailable
 from engine.search.verify import rows
 from engine.startup.lazy import expression
 
@@ -44,22 +43,39 @@ _VALUE = expression(r"(?<!:):([a-z]+)")
 
 
 class State(storage.State):
-    """One state of a shared index."""
+    """One state of a shared index.
 
+    A clone is told of the sessions that it itself has: what another person's clone has is found by a search,
+    but told to no one unasked.
+    """
+
+    SESSIONS = (
+        "SELECT id, stamp FROM holdings JOIN files ON id = holdings.file"
+        " JOIN sessions ON sessions.file = id WHERE holder = :holder"
+    )
     SKIPPED = "SELECT path, skipped FROM holdings WHERE holder = :holder AND skipped <> '' ORDER BY path"
+    CATEGORIES = (
+        "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
+        " SELECT category, 1 AS files, chunks, 0 AS skipped FROM files WHERE id <> ALL (:hidden)"
+        " UNION ALL SELECT category, 0, 0, 1 FROM holdings WHERE holder = :holder AND skipped <> ''"
+        ") AS each GROUP BY category"
+    )
     FILES = f"SELECT id, chunks, extent, digest, form = '{FORM}', path, category, date, '' FROM files"
     TERMS = PACKED
+    _home: SharedIndex
 
     def __init__(self, home: SharedIndex, server: Server) -> None:
-        self._home = home
+        super().__init__(home)
         self._server = server
         found = self.query(
             "SELECT complete, stamp, chunks, length, files, coalesce(id, 0), refreshed FROM totals"
             " LEFT JOIN holders ON machine = :machine",
             machine=machine_of(home.root),
         )
-        self.is_complete, self._stamp, *totals, self.holder, self._refreshed = found[0]
-        self._totals = (totals[0], totals[1], totals[2])
+        self.is_complete, stamp, *totals, holder, self._refreshed = found[0]
+        self.totals = (totals[0], totals[1], totals[2])
+        self.holder: int = holder
+        self._stamp = holder, stamp
 
     def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
         """See ``storage.State.query``."""
@@ -73,12 +89,12 @@ class State(storage.State):
     @property
     def stamp(self) -> Hashable:
         """See ``storage.State.stamp``."""
-        return self.holder, self._stamp
+        return self._stamp
 
     @property
-    def totals(self) -> tuple[int, int, int]:
-        """See ``storage.State.totals``."""
-        return self._totals
+    def own(self) -> dict[str, Any]:
+        """See ``storage.State``."""
+        return {"holder": self.holder, "hidden": self.hidden}
 
     @cached_property
     def hidden(self) -> list[int]:
@@ -106,23 +122,17 @@ class State(storage.State):
         """See ``storage.State.engine``."""
         return PostgresEngine(self, self._home.samples, self.model[0] if dimensions else 0, dimensions)
 
-    def past(self) -> Past:
-        """See ``storage.State.past``. What another clone holds is found by a search, but told to no one
-        unasked.
-        """
-        return self._home.past_reader.read(self)
-
-    def sessions(self) -> list[tuple[Any, ...]]:
-        """See ``storage.State.sessions``."""
-        return self.query(
-            "SELECT id, stamp FROM holdings JOIN files ON id = holdings.file"
-            " JOIN sessions ON sessions.file = id WHERE holder = :holder",
-            holder=self.holder,
-        )
-
     def stored(self, file: int) -> list[tuple[Any, ...]]:
         """See ``storage.State.stored``."""
         return [(*row[:14], unsigned(row[14]), row[15]) for row in super().stored(file)]
+
+    def lacking(self) -> str:
+        """See ``storage.State.lacking``."""
+        return f"NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = {self.model[0]})"
+
+    def vectors(self) -> tuple[int, int]:
+        """See ``storage.State.vectors``."""
+        return self.model[1], self.totals[0] - self.model[1] if self.model[2] else 0
 
     def problems(self) -> Iterator[str]:
         """What differs from what was written, one clause each; of other programs' files only the counts."""
@@ -135,38 +145,12 @@ class State(storage.State):
             ):
                 yield "its vectors differ from what was written"
 
-    def status(self) -> IndexStatus:
-        """See ``storage.State.status``."""
-        categories = counted(
-            self.query(
-                "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
-                " SELECT category, 1 AS files, chunks, 0 AS skipped FROM files WHERE id <> ALL (:hidden)"
-                " UNION ALL SELECT category, 0, 0, 1 FROM holdings WHERE holder = :holder AND skipped <> ''"
-                ") AS each GROUP BY category",
-                hidden=self.hidden,
-                holder=self.holder,
-            )
-        )
+    def _details(self) -> IndexStatus:
         ((size,),) = self.query(
             "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class"
             " WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
         )
-        _, found, name = self.model
-        chunks = self._totals[0]
-        coming = self._home.coming(chunks, chunks - found if self._home.embedder else 0)
-        return IndexStatus(
-            "ready",
-            files=sum(each.files for each in categories),
-            chunks=sum(each.chunks for each in categories),
-            vectors=found,
-            without_vectors=coming if not found else "",
-            vectors_coming=coming,
-            embedder=name,
-            skipped=self.skipped(holder=self.holder),
-            size=size,
-            refreshed=self._refreshed,
-            categories=categories,
-        )
+        return IndexStatus("ready", embedder=self.model[2], size=size, refreshed=self._refreshed)
 
 
 class SharedIndex(Storage):
@@ -183,10 +167,7 @@ class SharedIndex(Storage):
         self._url = url
         self.root: Path = self._workspace.root
         self.samples = Samples()
-        self.past_reader = PastReader()
         self._hidden: tuple[Hashable, list[int]] = (None, [])
-        self._after = 0
-        """The last chunk whose vector was computed."""
 
     @cached_property
     def _server(self) -> Connections:
@@ -217,30 +198,6 @@ class SharedIndex(Storage):
         except (LookupError, TypeError, *FAULTS) as error:
             why = f"the shared index cannot be read ({error})"
             raise Unavailable("broken", why, repairable=False) from error
-
-    def count_missing(self) -> int:
-        """See ``Storage.count_missing``."""
-        try:
-            with self.read() as state:
-                return state.totals[0] - state.model[1] if state.model[0] else 0
-        except Unavailable:
-            return 0
-
-    def _missing(self, embedder: Embedder, most: int) -> list[tuple[int, str]]:
-        with self.read() as state:
-            while True:
-                rows = state.query(
-                    "SELECT id, speaker, heading, text FROM chunks WHERE id > :after AND NOT EXISTS"
-                    " (SELECT FROM vectors WHERE chunk = id AND model = :model) ORDER BY id LIMIT :most",
-                    after=self._after,
-                    model=state.model[0],
-                    most=most,
-                )
-                if rows or not self._after:
-                    break
-                self._after = 0  # some that were there before may lack one
-        self._after = rows[-1][0] if rows else 0
-        return [(chunk, vectors.embedded_text(*texts)) for chunk, *texts in rows]
 
     def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
         there = [vector for vector in packed if vector]
@@ -294,13 +251,6 @@ class SharedIndex(Storage):
             self._hidden = state.stamp, found
         return found
 
-    def repair(self, error: Unavailable) -> None:
-        """See ``Storage.repair``."""
-        self.refresh(None, None)
-
-    def seed(self, other: Path) -> None:
-        """See ``Storage.seed``: clones of one memory already share what they have in common."""
-
     def close(self) -> None:
         """See ``Storage.close``."""
         if "_server" in vars(self):
@@ -330,9 +280,7 @@ class SharedIndex(Storage):
         writer.run(paths, rebuild=bool(rebuild))
         with self._server.reading() as server:
             state = State(self, server)
-            return writer.report(
-                state.skipped(holder=state.holder), state.totals[0], time.monotonic() - started, rebuild
-            )
+            return writer.report(state.skipped(), state.totals[0], time.monotonic() - started, rebuild)
 
     def _problems(self) -> list[str]:
         try:

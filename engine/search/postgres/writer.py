@@ -31,6 +31,8 @@ FORM = f"{schema.VERSION}.{chunks.VERSION}"
 
 KEPT_DAYS = 90
 """A clone that has not been seen for so long holds nothing any more."""
+_UNUSED_DAYS = 7
+"""So long are the vectors of a former model kept."""
 _PRIVATE = tuple(f"{folder}/" for folder in PRIVATE)
 """Files that are encrypted in git stay on this machine."""
 _LONGEST_PATH = 2_000
@@ -78,7 +80,8 @@ class PostgresWriter(Writer):
     ) -> None:
         super().__init__(*given, **options)
         self._server = server
-        self._names = machine, model
+        self._machine = machine
+        self._model = model
         self._wait_s = wait_s
         self._holder = 0
 
@@ -111,37 +114,27 @@ class PostgresWriter(Writer):
             Whether the clone has not said for an hour that it is there and complete, and whether it has ever
             compared all of its files.
         """
-        machine, model = self._names
         with self._reading() as server:
             found = self._find(server)
-        if found is None or not found[1]:
+        if found is None:
             with self._writing() as server:
-                if model is not None:
-                    server.execute(
-                        "INSERT INTO models (name, dimensions) VALUES (%s, %s) ON CONFLICT DO NOTHING", model
-                    )
-                server.execute(
-                    "INSERT INTO holders (machine, model) VALUES (%s, (SELECT id FROM models WHERE name = %s"
-                    " AND dimensions = %s)) ON CONFLICT (machine) DO UPDATE SET model = excluded.model",
-                    (machine, *(model or (None, None))),
-                )
-                server.execute(
-                    "DELETE FROM models WHERE id NOT IN (SELECT model FROM holders WHERE model IS NOT NULL)"
-                )
-                found = self._find(server) or (0, True, True, False)
-        self._holder, _, is_due, has_refreshed = found
+                query = "INSERT INTO models (name, dimensions) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+                server.cursor().executemany(query.encode(), [self._model] if self._model else [])
+                query = "INSERT INTO holders (machine) VALUES (%s) ON CONFLICT DO NOTHING"
+                server.execute(query.encode(), (self._machine,))
+                found = self._find(server)
+        self._holder, is_due, has_refreshed = found or (0, True, False)
         return is_due, has_refreshed
 
-    def _find(self, server: Server) -> tuple[int, bool, bool, bool] | None:
-        """The clone's row id, whether it is known to search with its model, and what ``_enter`` returns."""
-        machine, model = self._names
+    def _find(self, server: Server) -> tuple[int, bool, bool] | None:
+        """The clone's row id and what ``_enter`` returns; ``None`` unless its model is known, too."""
         row = server.execute(
-            "SELECT holders.id, %s OR (name, dimensions) = (%s, %s),"
-            " NOT complete OR refreshed IS NULL OR seen < now() - interval '1 hour', refreshed IS NOT NULL"
-            " FROM totals, holders LEFT JOIN models ON models.id = model WHERE machine = %s",
-            (model is None, *(model or ("", 0)), machine),
+            "SELECT id, NOT complete OR refreshed IS NULL OR seen < now() - interval '1 hour',"
+            " refreshed IS NOT NULL FROM holders, totals WHERE machine = %s AND (%s OR EXISTS"
+            " (SELECT FROM models WHERE name = %s AND dimensions = %s))",
+            (self._machine, self._model is None, *(self._model or ("", 0))),
         ).fetchone()
-        return (row[0], bool(row[1]), row[2], row[3]) if row else None
+        return (row[0], row[1], row[2]) if row else None
 
     def _reading(self) -> AbstractContextManager[Server]:
         return self._server.reading(max(READ_S, self._wait_s))
@@ -333,6 +326,13 @@ class PostgresWriter(Writer):
                 "UPDATE holders SET seen = now(), refreshed = now() WHERE id = %s", (self._holder,)
             )
             server.execute("UPDATE totals SET complete = true")
+            name, dimensions = self._model or ("", 0)
+            server.execute(
+                "UPDATE models SET used = now() WHERE name = %s AND dimensions = %s", (name, dimensions)
+            )
+            server.execute(
+                "DELETE FROM models WHERE used < now() - make_interval(days => %s)", (_UNUSED_DAYS,)
+            )
             dropped = server.execute(
                 "DELETE FROM holders WHERE id <> %s AND seen < now() - make_interval(days => %s)",
                 (self._holder, KEPT_DAYS),
