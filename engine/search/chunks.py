@@ -63,11 +63,7 @@ class Piece:
 class Contents:
     """The data the index stores for a file."""
 
-    session_id: str  # of a transcript
-    title: str  # the first heading, or the title in its header
     date: str  # ISO date of the whole file; ``""`` if undated
-    tags: tuple[str, ...]
-    line_count: int
     pieces: tuple[Piece, ...]  # in file order
     author: str = ""  # of a conversation that is another person's
 
@@ -103,7 +99,6 @@ def split(data: bytes, path: str, category: str) -> Contents:
     document = documents.parse(data, path)
     header = document.header
     date = _header_date(header) or _path_date(path)
-    session_id = _plain(header.get("session_id"))
     above = turns[0].line - 1 if turns else len(lines)
     plain = not turns and path.lower().endswith(".txt")
     spans, title = _section_spans(
@@ -114,22 +109,23 @@ def split(data: bytes, path: str, category: str) -> Contents:
         # being a chunk itself.
         spans = [span for span in spans if span.text.strip("# ") != title]
         spans += _turn_spans(lines, turns, date)
-    tags = _tags(header.get("tags"))
     if not spans and document.has_header and document.body_line > 1:
         end = min(document.body_line - 1, len(lines))
         spans = [_Span(first, last, text, "", date) for first, last, text in _cut(lines[:end], 1)]
-    naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS), *tags]
+    naming = [_path_words(path), title, *(_plain(header.get(field)) for field in _NAMING_FIELDS)]
+    naming += _tags(header.get("tags"))
     pieces = _pieces(path, spans, naming)
     author = _plain(header.get(AUTHOR_FIELD))
-    return Contents(session_id, title or _plain(header.get("title")), date, tags, len(lines), pieces, author)
+    return Contents(date, pieces, author)
 
 
 def _log_contents(data: bytes, path: str, log: logs.Log) -> Contents:
-    title = _plain(log.title)
     line_count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     date = log.date or _path_date(path)
-    pieces = _pieces(path, list(_log_spans(log.turns, line_count, date)), [_path_words(path), title])
-    return Contents(_plain(log.session_id), title, date, (), line_count, pieces)
+    pieces = _pieces(
+        path, list(_log_spans(log.turns, line_count, date)), [_path_words(path), _plain(log.title)]
+    )
+    return Contents(date, pieces)
 
 
 def _pieces(path: str, spans: Sequence[_Span], naming: Iterable[str]) -> tuple[Piece, ...]:

@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import stat
-import threading
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -267,13 +267,7 @@ def _prepare(connection: apsw.Connection, wait_ms: int) -> None:
 class _Reader:
     file: Identity
     connection: apsw.Connection
-    has_vectors: bool = False
-    without_vectors: str = ""
-
-    def ensure_vectors(self) -> None:
-        if not self.has_vectors and not self.without_vectors:
-            self.without_vectors = load_vectors(self.connection)
-            self.has_vectors = not self.without_vectors
+    without_vectors: str | None = None  # why it lacks sqlite-vec; ``None`` before it is needed
 
 
 class Readers:
@@ -284,8 +278,7 @@ class Readers:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._guard = threading.Lock()
-        self._idle: list[_Reader] = []
+        self._idle: deque[_Reader] = deque()
 
     @contextlib.contextmanager
     def borrow(self, *, vectors: bool = False) -> Iterator[tuple[apsw.Connection, str]]:
@@ -298,47 +291,35 @@ class Readers:
             Unavailable: There is no database.
             apsw.Error: It cannot be read.
         """
-        reader = self._take()
+        reader = self._taken()
         try:
-            if vectors:
-                reader.ensure_vectors()
+            if vectors and reader.without_vectors is None:
+                reader.without_vectors = load_vectors(reader.connection)
             reader.connection.execute("BEGIN")
-            yield reader.connection, reader.without_vectors if vectors else ""
+            yield reader.connection, (reader.without_vectors or "") if vectors else ""
             reader.connection.execute("COMMIT")
         except BaseException:
             reader.connection.close(True)
             raise
-        self._give(reader)
+        if len(self._idle) < _IDLE_READERS:
+            self._idle.append(reader)
+        else:
+            reader.connection.close(True)
 
     def close(self) -> None:
         """Close the idle connections."""
-        with self._guard:
-            idle, self._idle = self._idle, []
-        for reader in idle:
-            reader.connection.close(True)
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().connection.close(True)
 
-    def _take(self) -> _Reader:
+    def _taken(self) -> _Reader:
         now = identity(self._path)
-        stale: list[_Reader] = []
-        found: _Reader | None = None
-        with self._guard:
-            while self._idle and found is None:
-                reader = self._idle.pop()
-                if reader.file == now:
-                    found = reader
-                else:
-                    stale.append(reader)
-        for reader in stale:
-            reader.connection.close(True)
+        with contextlib.suppress(IndexError):
+            while (reader := self._idle.pop()).file != now:
+                reader.connection.close(True)
+            return reader
         if now is None:
             raise Unavailable("missing", "there is no search index")
         # If the file is replaced between these two lines, the connection counts as one to the old file and
         # is replaced at its next use.
-        return found or _Reader(now, open_reader(self._path))
-
-    def _give(self, reader: _Reader) -> None:
-        with self._guard:
-            if len(self._idle) < _IDLE_READERS:
-                self._idle.append(reader)
-                return
-        reader.connection.close(True)
+        return _Reader(now, open_reader(self._path))

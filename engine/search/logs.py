@@ -20,7 +20,6 @@ SUFFIX = ".jsonl"
 class Log:
     """The contents of a session log."""
 
-    session_id: str
     title: str  # the session's name in the log or given by the user, or the first line of the first question
     date: str  # ISO date of its first record; ``""`` if it has none
     turns: tuple[Turn, ...]
@@ -43,7 +42,6 @@ def read(data: bytes, path: str) -> Log:
 
     Args:
         data: The file's bytes; the last line may be incomplete.
-        path: The session id is taken from the file's name.
     """
     from engine.transcripts.importers.log import SessionLog, kind_of  # noqa: PLC0415 — imports every importer
 
@@ -52,11 +50,10 @@ def read(data: bytes, path: str) -> Log:
     if kind is None:
         chat = read_chat(data, path)
         if chat is None:
-            return Log("", "", "", ())
+            return Log("", "", ())
         turns = tuple(replace(turn, line=max(turn.line, 1)) for turn in chat.turns)
-        return Log(chat.session_id, chat.title, chat.started[:10], turns)
+        return Log(chat.title, chat.started[:10], turns)
     log = SessionLog(kind, Path(path), stream)
-    session_id = log.session_id()
     found: list[tuple[int, Turn]] = []
     # Until the next turn starts, the checkpoint is where this one started.
     reader = log.reader(lambda turn: found.append((reader.checkpoint.offset, turn)), START)
@@ -65,7 +62,6 @@ def read(data: bytes, path: str) -> Log:
             reader.feed(record, line.start, place)
     found += ((reader.checkpoint.offset, turn) for turn in reader.unfinished)
     return Log(
-        session_id,
         reader.topic or reader.question.strip().partition("\n")[0],
         reader.first.date().isoformat() if reader.first else "",
         tuple(_with_lines(found, data)),

@@ -93,18 +93,21 @@ class State(storage.State):
 
     def lacking(self) -> str:
         """See ``storage.State.lacking``."""
-        embedder = self._home.embedder
+        embedder = self.home.embedder
         is_known = embedder is not None and vectors.are_from(self.connection, embedder)
         return "vector_sum IS NULL" if is_known else "true"
 
-    def vectors(self) -> tuple[int, int]:
-        """See ``storage.State.vectors``."""
-        if self._home.embedder is None:
-            return 0, 0
-        condition = self.lacking()
-        ((missing,),) = self.query(f"SELECT count(*) FROM chunks WHERE {condition}")
-        ((found,),) = self.query(f"SELECT count(*) FROM chunks WHERE NOT ({condition}) AND vector_sum >= 0")
-        return found, missing
+    def found_by_meaning(self) -> int:
+        """See ``storage.State.found_by_meaning``."""
+        if self.home.embedder is None or not vectors.are_from(self.connection, self.home.embedder):
+            return 0
+        return int(self.query("SELECT count(*) FROM chunks WHERE vector_sum >= 0")[0][0])
+
+    def missing(self) -> int:
+        """See ``storage.State.missing``."""
+        if self.home.embedder is None:
+            return 0
+        return int(self.query(f"SELECT count(*) FROM chunks WHERE {self.lacking()}")[0][0])
 
     def _details(self) -> IndexStatus:
         refreshed = self._meta["refreshed_ns"]
@@ -152,9 +155,11 @@ class MemoryDb(Storage):
         is_same = error.damaged is not None and error.damaged == database.identity(self._path)
         self.refresh(None, None, rebuild=error.why if is_same else "")
 
-    def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+    def _store(
+        self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float
+    ) -> None:
         try:
-            with self.exclusive(), contextlib.closing(database.open_writer(self._path)) as connection:
+            with self.exclusive(wait_s), contextlib.closing(database.open_writer(self._path)) as connection:
                 schema.require_complete(connection)
                 database.set_journal(connection, self._path.parent)
                 if why := database.load_vectors(connection):
@@ -172,7 +177,7 @@ class MemoryDb(Storage):
             raise database.user_error(error, self._path) from error
 
     @contextlib.contextmanager
-    def _computing(self) -> Iterator[None]:
+    def _computing(self, wait_s: float) -> Iterator[None]:
         from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
         try:

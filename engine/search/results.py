@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from engine.startup.records import dataclass
 
@@ -12,10 +12,7 @@ Category = Literal[
     "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",
     "knowledge", "shared", "archive",
 ]  # fmt: skip
-CATEGORIES: tuple[Category, ...] = (
-    "identity", "memory", "journal", "project", "person", "procedure", "reference", "conversation", "topic",
-    "knowledge", "shared", "archive",
-)  # fmt: skip
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class State(ABC):
     totals: tuple[int, int, int]
 
     def __init__(self, home: Storage) -> None:
-        self._home = home
+        self.home = home
 
     @property
     def own(self) -> Mapping[str, Any]:
@@ -113,8 +113,12 @@ class State(ABC):
         """For the ranking. ``dimensions`` of the vectors, 0 to read none."""
 
     @abstractmethod
-    def vectors(self) -> tuple[int, int]:
-        """The number of chunks with vectors of the model, and of those that lack one."""
+    def found_by_meaning(self) -> int:
+        """The number of chunks with vectors of the model."""
+
+    @abstractmethod
+    def missing(self) -> int:
+        """The number of chunks that lack a vector of the model; 0 without a model."""
 
     @abstractmethod
     def lacking(self) -> str:
@@ -126,7 +130,7 @@ class State(ABC):
 
     def past(self) -> Past:
         """The past sessions."""
-        return self._home.past_reader.read(self)
+        return self.home.past_reader.read(self)
 
     def turns(self, file: int, position: int | None) -> list[Turn]:
         """The chunks of a file by row id, or the one at a position."""
@@ -147,7 +151,7 @@ class State(ABC):
             file=file,
         )
 
-    def missing(self, most: int) -> list[tuple[int, str]]:
+    def to_embed(self, most: int) -> list[tuple[int, str]]:
         """Some chunks that lack a vector: ids and texts to embed."""
         query = (
             f"SELECT id, speaker, heading, text FROM chunks WHERE {self.lacking()} ORDER BY id LIMIT :most"
@@ -162,12 +166,12 @@ class State(ABC):
         """What is in the index."""
         counts = {str(row[0]): CategoryCount(*row) for row in self.query(self.CATEGORIES, **self.own)}
         names = (*CATEGORIES, *sorted(counts.keys() - set(CATEGORIES)))
-        found, missing = self.vectors()
+        found, missing = self.found_by_meaning(), self.missing()
         coming = ""
         if missing:
             coming = f"{self.totals[0] - missing:,} of {self.totals[0]:,} chunks have vectors"
-            if self._home.backlog is not None and self._home.backlog.error:
-                coming = f"{coming}: {self._home.backlog.error}"
+            if self.home.backlog is not None and self.home.backlog.error:
+                coming = f"{coming}: {self.home.backlog.error}"
         details = self._details()
         return replace(
             details,
@@ -241,11 +245,13 @@ class Storage(ABC):
     def _problems(self) -> list[str]: ...
 
     @abstractmethod
-    def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+    def _store(
+        self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float
+    ) -> None:
         """Store the packed vectors of chunks that are still there, and still lack one."""
 
     @abstractmethod
-    def _computing(self) -> AbstractContextManager[None]:
+    def _computing(self, wait_s: float) -> AbstractContextManager[None]:
         """Ensure that no other program computes missing vectors, which may cost something.
 
         Raises:
@@ -290,7 +296,7 @@ class Storage(ABC):
         """The number of chunks that lack a vector of the model; 0 if there is no usable index."""
         try:
             with self.read() as state:
-                return state.vectors()[1]
+                return state.missing()
         except Unavailable:
             return 0
 
@@ -305,23 +311,25 @@ class Storage(ABC):
         """See ``SearchIndex.finish_vectors``."""
         return "" if self.backlog is None else self.backlog.finish(progress)
 
-    def embed_some(self) -> int:
+    def embed_some(self, wait_s: float | None = None) -> int:
         """Compute some missing vectors; returns the number of chunks, 0 if none lacks one.
 
         Raises:
             Computing: Another program is computing them.
+            IndexBusy: Another writer was not done within ``wait_s``.
             Unavailable: There is no complete index.
             EmbeddingFailed: The model failed.
             IndexFailed, apsw.Error, OSError: The vectors cannot be stored.
         """
         if self.embedder is None:
             return 0
-        with self._computing():
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        with self._computing(wait_s):
             with self.read() as state:
-                rows = state.missing(SLOW_TEXTS if self._slow else BATCH_TEXTS)
+                rows = state.to_embed(SLOW_TEXTS if self._slow else BATCH_TEXTS)
             if rows:
                 packed = embedded(self.embedder, [text for _, text in rows])
-                self._store(self.embedder, rows, packed)
+                self._store(self.embedder, rows, packed, wait_s)
                 self.made += sum(map(bool, packed))
         return len(rows)
 
@@ -336,9 +344,9 @@ class Storage(ABC):
             while left > 0 and not self._stopping():
                 if progress is not None:
                     progress(total - left, total)
-                left = left - done if (done := self.embed_some()) else 0
-        except (Computing, Unavailable):
-            pass  # another program does it, or has removed the index
+                left = left - done if (done := self.embed_some(wait_s)) else 0
+        except (Computing, IndexBusy, Unavailable):
+            pass  # another program does it, or what is written can be found by its words
         except EmbeddingFailed as error:
             why = str(error)
         if total and progress is not None:

@@ -10,8 +10,8 @@ import numpy
 
 from engine.search.chunks import split
 from engine.search.embeddings import LocalEmbedder
+from engine.search.engines import EVERYWHERE, Engine
 from engine.search.index import SearchIndex
-from engine.search.postgres.engine import bits
 from engine.search.query import literal_terms
 from engine.search.vectors import signs_of
 from engine.settings.model import SearchSettings
@@ -93,7 +93,9 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
             rounds=setting.size(100, 2),
             warm_up=3,
         )
-        found = _recall(connection, [model.embed([question])[0] for question in questions[:50]])
+        with index._storage.read(vectors=True) as state:
+            engine = state.engine(model.dimensions)
+            found = float(numpy.mean([_recall(engine, each) for each in model.embed(questions[:50])]))
     label = f"{size:,} chunks, shared"
     yield Row(f"{label}, index made", made, "pgvector with tsvector, COPY", bare)
     note = f"p95 {1e3 * hybrid.p95:,.0f} ms against {1e3 * both.p95:,.0f} ms; recall@{_NEAREST} {found:.3f}"
@@ -102,27 +104,13 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
     )
 
 
-def _recall(connection: Any, vectors: Sequence[Any]) -> float:
+def _recall(engine: Engine, vector: Any) -> float:
     """The share of the chunks nearest by signs that the HNSW index finds."""
-    connection.execute("SET search_path = autopoiesis, public; SET autopoiesis.workspace = 1")
-    # As the engine does in a large index and in another one.
-    (chunks,) = connection.execute("SELECT chunks FROM totals").fetchone()
-    examined = 1_000 if chunks > 20_000 else 300
-    connection.execute(f"SET hnsw.ef_search = {examined}; SET hnsw.iterative_scan = relaxed_order")
-    shares = []
-    for vector in vectors:
-        signs = bits(signs_of(vector[None, :])[0].tobytes())
-        near = connection.execute(
-            "SELECT by_signs(%s::bit varying, 1, '{}', '', %s)", (signs, _NEAREST)
-        ).fetchall()
-        # By distance, because as many as share the last one are right.
-        exact = connection.execute(
-            "SELECT bit_count(signs # %s::bit varying) FROM vectors ORDER BY 1 LIMIT %s", (signs, _NEAREST)
-        ).fetchall()
-        within = connection.execute(
-            "SELECT count(*) FROM vectors WHERE chunk = ANY (%s) AND bit_count(signs # %s::bit varying)"
-            " <= %s",
-            ([chunk for (chunk,) in near], signs, exact[-1][0]),
-        ).fetchone()
-        shares.append(within[0] / len(exact))
-    return float(numpy.mean(shares))
+    near = engine.by_vector(vector, _NEAREST, EVERYWHERE)
+    chunks = engine.table(engine.all(), [], [], EVERYWHERE)
+    differ = signs_of(chunks.vectors) ^ signs_of(vector[None, :])
+    apart = numpy.bitwise_count(differ).sum(axis=1, dtype=int)
+    # By distance, because as many as share the last one are right.
+    most = numpy.sort(apart)[:_NEAREST][-1]
+    found = numpy.count_nonzero(apart[numpy.isin(chunks.chunks, near)] <= most)
+    return found / min(_NEAREST, len(chunks))

@@ -77,8 +77,8 @@ def test_codex_turns_are_found(workspace: Workspace, open_index: Open) -> None:
 
 def test_a_log_has_a_header_and_speakers() -> None:
     contents = split(dump(*claude_log()), CLAUDE, "conversation")
-    assert (contents.session_id, contents.date, contents.line_count) == (SESSION, "2026-02-16", 8)
-    assert contents.title == "the linter fails on the cart, can you look?"
+    assert contents.date == "2026-02-16"
+    assert "the linter fails on the cart, can you look?" in contents.pieces[0].about
     assert [piece.speaker for piece in contents.pieces] == ["user", "agent", "user"]
     assert "linter" in contents.pieces[0].about
 
@@ -197,5 +197,5 @@ def test_any_bytes_can_be_read_as_a_log(lines: list[bytes]) -> None:
     data = b"\n".join(lines)
     contents = split(data, CLAUDE, "conversation")
     for piece in contents.pieces:
-        assert 1 <= piece.chunk.start_line <= piece.chunk.end_line <= contents.line_count
+        assert 1 <= piece.chunk.start_line <= piece.chunk.end_line <= data.count(b"\n") + 1
         piece.chunk.text.encode()

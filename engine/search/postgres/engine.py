@@ -7,7 +7,6 @@ is the same. A clone sees its own version of each file; of a file that it has no
 from __future__ import annotations
 
 import math
-import threading
 from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,50 +26,20 @@ _LARGE, _EXAMINED = 20_000, 1_000
 of 100,000 chunks of random words .97 are found then, and .85 with 300 neighbours; of 10,000 passages that
 people wrote, 300 find .99."""
 _STALE = 1 / 8
-"""Share of chunks added or removed after which the sample of vectors is read again."""
+"""Share of chunks added or removed after which a sample of many vectors is read again."""
 PACKED = "array_send(terms)"
 """Reads the terms of a chunk for ``unsigned``."""
 
 
-class Samples:
-    """The samples of vectors that represent all, by model. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._known: dict[int, tuple[int, Floats]] = {}
-
-    def get(self, state: State, model: int, dimensions: int) -> Floats:
-        """The sample; read again only if the index has grown or shrunk by a share."""
-        chunks = state.totals[0]
-        with self._guard:
-            known = self._known.get(model)
-        if known is not None and abs(chunks - known[0]) <= _STALE * known[0] and known[0] > SAMPLE:
-            return known[1]
-        rows = state.query(
-            "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
-            model=model,
-            most=SAMPLE,
-        )
-        found = unit_rows((vector for (vector,) in rows), dimensions)
-        with self._guard:
-            self._known[model] = chunks, found
-        return found
-
-
 class PostgresEngine(Engine):
-    """One state of a shared index.
-
-    Args:
-        model: The row id of the model of the vectors; 0 to read none.
-    """
+    """One state of a shared index."""
 
     damage = IndexFailed
     _state: State
 
-    def __init__(self, state: State, samples: Samples, model: int, dimensions: int) -> None:
-        super().__init__(state, dimensions if model else 0)
-        self._samples = samples
-        self._model = model
+    def __init__(self, state: State, dimensions: int) -> None:
+        super().__init__(state, dimensions)
+        self._model = state.model[0] if dimensions else 0
 
     def all(self) -> list[int]:
         """See ``Engine.all``."""
@@ -146,7 +115,19 @@ class PostgresEngine(Engine):
         return dict(self._state.query(query, asked=[_signed(term) for term in terms]))
 
     def _sample(self) -> Floats:
-        return self._samples.get(self._state, self._model, self._dimensions)
+        chunks, samples = self._totals[0], self._state.home.samples
+        is_large = chunks > SAMPLE
+        key = self._model, math.log(chunks) // math.log1p(_STALE) if is_large else self._state.stamp
+        found = samples.get(key)
+        if found is None:
+            rows = self._state.query(
+                "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
+                model=self._model,
+                most=SAMPLE,
+            )
+            found = unit_rows((vector for (vector,) in rows), self._dimensions)
+            self._state.home.samples = {key: found}
+        return found
 
 
 def _signed(term: int) -> int:

@@ -21,7 +21,7 @@ from engine.search import storage, vectors
 from engine.search.database import FAULTS
 from engine.search.embeddings import EMBEDDING_FAULTS, Computing
 from engine.search.postgres import schema
-from engine.search.postgres.engine import PACKED, PostgresEngine, Samples, bits, unsigned
+from engine.search.postgres.engine import PACKED, PostgresEngine, bits, unsigned
 from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
 from engine.search.postgres.writer import FORM, PostgresWriter, model_of
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
     from engine.search.postgres.schema import Server
     from engine.search.postgres.server import Connections
+    from engine.search.table import Floats
     from engine.search.writer import Progress
 
 _VERIFY_S = 3_600.0
@@ -62,7 +63,7 @@ class State(storage.State):
     )
     FILES = f"SELECT id, chunks, extent, digest, form = '{FORM}', path, category, date, '' FROM files"
     TERMS = PACKED
-    _home: SharedIndex
+    home: SharedIndex
 
     def __init__(self, home: SharedIndex, server: Server) -> None:
         super().__init__(home)
@@ -101,12 +102,12 @@ class State(storage.State):
         """The files that this clone does not see: versions of files of which it has another one, or the
         newest is another one, and of files that it has deleted or could not read.
         """
-        return self._home.hidden_in(self)
+        return self.home.hidden_in(self)
 
     @cached_property
     def model(self) -> tuple[int, int, str]:
         """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
-        embedder = self._home.embedder
+        embedder = self.home.embedder
         try:
             if embedder is not None:
                 return (*model_of(self._server, embedder.id, embedder.dimensions), embedder.id)
@@ -120,7 +121,7 @@ class State(storage.State):
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""
-        return PostgresEngine(self, self._home.samples, self.model[0] if dimensions else 0, dimensions)
+        return PostgresEngine(self, dimensions)
 
     def stored(self, file: int) -> list[tuple[Any, ...]]:
         """See ``storage.State.stored``."""
@@ -130,9 +131,13 @@ class State(storage.State):
         """See ``storage.State.lacking``."""
         return f"NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = {self.model[0]})"
 
-    def vectors(self) -> tuple[int, int]:
-        """See ``storage.State.vectors``."""
-        return self.model[1], self.totals[0] - self.model[1] if self.model[2] else 0
+    def found_by_meaning(self) -> int:
+        """See ``storage.State.found_by_meaning``."""
+        return self.model[1]
+
+    def missing(self) -> int:
+        """See ``storage.State.missing``."""
+        return self.totals[0] - self.model[1] if self.model[2] else 0
 
     def problems(self) -> Iterator[str]:
         """What differs from what was written, one clause each; of other programs' files only the counts."""
@@ -166,7 +171,8 @@ class SharedIndex(Storage):
         super().__init__(*given, **options)
         self._url = url
         self.root: Path = self._workspace.root
-        self.samples = Samples()
+        self.samples: dict[Hashable, Floats] = {}
+        """The sample of the vectors last read."""
         self._hidden: tuple[Hashable, list[int]] = (None, [])
 
     @cached_property
@@ -199,11 +205,13 @@ class SharedIndex(Storage):
             why = f"the shared index cannot be read ({error})"
             raise Unavailable("broken", why, repairable=False) from error
 
-    def _store(self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes]) -> None:
+    def _store(
+        self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float
+    ) -> None:
         there = [vector for vector in packed if vector]
         values = numpy.frombuffer(b"".join(there), dtype=numpy.int8).astype(numpy.float32)
         signs = iter(vectors.signs_of(values.reshape(len(there), -1)) if there else ())
-        with self._server.writing(self._lock_timeout_s) as server:
+        with self._server.writing(wait_s) as server:
             server.execute(
                 "INSERT INTO vectors (model, chunk, sum, vector, signs)"
                 " SELECT %s, chunk, sum, vector, signs::bit varying"
@@ -220,18 +228,19 @@ class SharedIndex(Storage):
             )
 
     @contextlib.contextmanager
-    def _computing(self) -> Iterator[None]:
+    def _computing(self, wait_s: float) -> Iterator[None]:
         """See ``Storage._computing``; a clone that is lost excludes others for a minute."""
-        with self.read() as state:
-            holder, model = state.holder, state.model[0]
-        with self._server.writing(self._lock_timeout_s) as server:
-            leased = server.execute(
-                "UPDATE models SET lease = now() + make_interval(secs => %s), leased = %s WHERE id = %s"
-                " AND (lease < now() OR leased = %s) RETURNING id",
-                (_LEASE_S, holder, model, holder),
-            ).fetchone()
-        if leased is None:
-            raise Computing("another machine is computing them")
+        if self._slow is not None:
+            with self.read() as state:
+                holder, model = state.holder, state.model[0]
+            with self._server.writing(wait_s) as server:
+                leased = server.execute(
+                    "UPDATE models SET lease = now() + make_interval(secs => %s), leased = %s WHERE id = %s"
+                    " AND (lease < now() OR leased = %s)",
+                    (_LEASE_S, holder, model, holder),
+                )
+            if not leased.rowcount:
+                raise Computing("another machine is computing them")
         yield
 
     def hidden_in(self, state: State) -> list[int]:

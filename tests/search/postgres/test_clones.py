@@ -62,6 +62,16 @@ def test_private_files_and_secrets_stay_on_the_machine(
     assert "service uses" in dump[0] and key not in dump[0] and "diary" not in dump[0].lower()
 
 
+def test_a_path_too_long_for_the_server_is_left_out_and_said(filled: Workspace, open_index: Open) -> None:
+    folders = "/".join(letter * 250 for letter in "abcdefgh")
+    put(filled, f"knowledge/reference/{folders}/deep.md", "# Deep\n\nA zeppelin landed.\n")
+    report = open_index(filled).refresh()
+    assert report.added == len(FILES)
+    (skipped,) = report.skipped
+    assert skipped.path.endswith("deep.md")
+    assert skipped.why == "its path is longer than 2,000 bytes, too long for a shared index"
+
+
 def test_a_file_that_a_clone_has_indexed_is_not_split_or_embedded_again(
     filled: Workspace, clone: Clone, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
