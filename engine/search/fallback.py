@@ -1,6 +1,6 @@
 """Searches without an index, with ripgrep or, if it is not installed, a plain scan (spec 7.4).
 
-Both only nominate files. The 200 files that contain the most query words, latest first, are split into chunks
+ripgrep only names files. The 200 files that contain the most query words, latest first, are split into chunks
 and matched as the index would do it; their chunks are ranked by how many of the words they contain, then by
 date. All of it stops at a time limit. Session logs in JSON lines are left out: only the index reads them.
 """
@@ -12,7 +12,7 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,10 +30,9 @@ from engine.store.paths import Workspace
 
 TIME_LIMIT_S = 3.0
 
-_NOMINATION = 0.5
+_NOMINATION, _COUNTING = 0.3, 0.6
 _RIPGREP_ERROR = 2
 _MOST_FILES = 200
-_MOST_LINES_PER_FILE = 200
 _SHORTEST_STEM = 3
 _MOST_EXPRESSION_BYTES = 64 * 1024 * 1024
 
@@ -99,11 +98,10 @@ def search(
             and not logs.is_log(source.path)
         }
         needles = _needles(finder, folding)
-        tool: Tool = "ripgrep"
-        counts = _ripgrep(workspace, needles, folding, sources, clock)
-        if counts is None:
-            tool = "scan"
-            counts = _scan(files, needles, folding, sources.values(), clock)
+        named = _ripgrep(workspace, needles, folding, clock)
+        tool: Tool = "scan" if named is None else "ripgrep"
+        scanned = sources.values() if named is None else [sources[path] for path in named & sources.keys()]
+        counts = _scan(files, needles, folding, scanned, clock)
         nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
         found: list[_Found] = []
         held: Counter[int] = Counter()
@@ -140,23 +138,20 @@ def _ripgrep(
     workspace: Workspace,
     needles: Sequence[str],
     folding: Folding,
-    sources: Mapping[str, Source],
     clock: _Clock,
-) -> dict[str, int] | None:
-    """How many of the needles ripgrep finds in each file; ``None`` if ripgrep is unavailable."""
+) -> set[str] | None:
+    """The files in which ripgrep finds a needle; ``None`` if ripgrep is unavailable."""
     program = programs.find("rg")
     folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
     if program is None or not folders or not needles:
         return None
     # No configuration or ignore file in the workspace may affect the result.
     arguments = [
-        program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--color=never", "--no-heading",
-        "--with-filename", "--null", "--no-line-number", "--only-matching", "--ignore-case",
-        f"--regex-size-limit={_MOST_EXPRESSION_BYTES}", f"--max-count={_MOST_LINES_PER_FILE}",
-        f"--max-filesize={MAX_BYTES}", "--glob=*.md", "--glob=*.txt",
+        program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--files-with-matches", "--null",
+        "--ignore-case", f"--regex-size-limit={_MOST_EXPRESSION_BYTES}", f"--max-filesize={MAX_BYTES}",
+        "--glob=*.md", "--glob=*.txt",
     ]  # fmt: skip
-    # If several patterns match at one position, ripgrep takes the first.
-    for needle in sorted(needles, key=len, reverse=True):
+    for needle in needles:
         arguments += ["-e", folding.expression(needle)]
     environment = programs.surroundings()
     environment.pop("RIPGREP_CONFIG_PATH", None)
@@ -180,23 +175,7 @@ def _ripgrep(
             output, _ = process.communicate()
     if process.returncode == _RIPGREP_ERROR and not output:
         return None
-    seen: dict[str, set[str]] = {}
-    for path, match in _records(output):
-        if path in sources:
-            folded = folding.fold(match)
-            seen.setdefault(path, set()).update(needle for needle in needles if needle in folded)
-    return {path: len(found) for path, found in seen.items() if found}
-
-
-def _records(output: bytes) -> Iterator[tuple[str, str]]:
-    """Paths and matched texts. A path ends at NUL and may contain a line end; a match ends at a line end."""
-    path, *rest = output.split(b"\0")
-    for piece in rest:
-        match, line_end, following = piece.partition(b"\n")
-        yield os.fsdecode(path), match.decode("utf-8", "replace")
-        if not line_end:
-            return
-        path = following
+    return {os.fsdecode(path) for path in output.split(b"\0")}
 
 
 def _scan(
@@ -204,7 +183,7 @@ def _scan(
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
     for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
-        if clock.is_over(_NOMINATION):
+        if clock.is_over(_COUNTING):
             break
         data = _read(files, source)
         text = folding.fold(data.decode("utf-8", "replace")) if data else ""

@@ -34,9 +34,9 @@ folders = arguments[arguments.index("--") + 1 :]
 pattern = re.compile("|".join(patterns), re.IGNORECASE)
 for folder in folders:
     for path in sorted(pathlib.Path(folder).rglob("*")):
-        if path.is_file() and path.suffix in (".md", ".txt"):
-            for match in pattern.findall(path.read_text("utf-8", "replace")):
-                sys.stdout.write(f"{{path}}\\0{{match}}\\n")
+        is_text = path.is_file() and path.suffix in (".md", ".txt")
+        if is_text and pattern.search(path.read_text("utf-8", "replace")):
+            sys.stdout.write(f"{{path}}\\0")
 '''
 
 
@@ -191,7 +191,7 @@ def test_a_ripgrep_that_hangs_is_killed(
 ) -> None:
     program = (
         "#!{python}\nimport sys, time\n"
-        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0bread\\n'); sys.stdout.flush()\n"
+        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0'); sys.stdout.flush()\n"
         "open('{log}', 'w').close(); time.sleep(600)"
     )
     log = install_fake_ripgrep(tmp_path, monkeypatch, program)

@@ -19,7 +19,7 @@ import numpy
 from engine.errors import IndexFailed, RepositoryError
 from engine.search import storage, vectors
 from engine.search.database import FAULTS
-from engine.search.embeddings import EMBEDDING_FAULTS, Computing
+from engine.search.embeddings import EMBEDDING_FAULTS, Computing, as_slow
 from engine.search.postgres import schema
 from engine.search.postgres.engine import PACKED, PostgresEngine, bits, unsigned
 from engine.search.postgres.place import machine_of, memory_of
@@ -117,7 +117,7 @@ class State(storage.State):
 
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """See ``storage.State.has_vectors_of``."""
-        return self.model[1] > 0
+        return self.model[1 if as_slow(embedder) else 0] > 0
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""

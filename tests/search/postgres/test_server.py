@@ -144,7 +144,7 @@ def test_the_indexes_of_words_and_vectors_are_used(
         connection.execute(
             f"INSERT INTO chunks (file_id, category, position, start_line, end_line, terms, {columns})"
             f" SELECT file_id, category, 9, 1, 1, ARRAY[number, number / 10], {columns}"
-            " FROM (SELECT * FROM chunks LIMIT 1) AS one, generate_series(1, 400) AS number"
+            " FROM (SELECT * FROM chunks LIMIT 1) AS one, generate_series(1, 800) AS number"
         )
         connection.execute(
             "INSERT INTO vectors SELECT 1, id, id, '', (SELECT"
