@@ -19,11 +19,12 @@ from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, VerifyReport
-from engine.search.request import Request
 from engine.search.results import CATEGORIES, Category, SearchResult
 from engine.search.storage import Unavailable
+from engine.search.talk import telling
 from engine.search.terms import Terms
 from engine.search.worth import Room, chosen
+from engine.startup.records import dataclass
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -40,6 +41,32 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 500
 _NO_EMBEDDER = "no embedding model is set up"
+_SAYS_ENOUGH = 3
+"""A query with this many distinctive words needs no context to be understood."""
+_CONTEXT_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The validated arguments of ``SearchIndex.search``."""
+
+    query: str
+    terms: tuple[str, ...]  # at least one
+    limit: int
+    category: Category | None
+    exclude: frozenset[str]
+    use_vectors: bool
+    today: date
+    in_full: bool
+    context: str
+    room: Room | None  # ``None`` to return all results, best first
+
+    @property
+    def meant(self) -> str:
+        """The text to embed: the query, followed by the end of its context if the query says little."""
+        if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
+            return self.query
+        return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"
 
 
 class SearchIndex:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from engine.search import bm25, meaning
+from engine.search import bm25
 from engine.search.relevance import relevance, shares
 from engine.search.table import FADING
 from engine.startup.records import dataclass
@@ -49,6 +49,8 @@ NAME = 0.3
 """Weight of a speaker's name as a word, since it is in every turn of theirs, whatever the subject."""
 DATED = 1.3
 """Factor of the own score if the query mentions the chunk's date."""
+DEVIATIONS = 6.0
+"""This many standard deviations above the mean are a similarity of 1."""
 RECENCY = 0.1
 """Share of the final score that old text in a fading category loses at most; half after the half-life."""
 USE = 0.1
@@ -122,8 +124,8 @@ def rank(table: Table, corpus: Corpus, query: Query, used: Mapping[str, int] | N
     words += share * numpy.float32(COVERAGE * query.words)
     similarity, cosines = numpy.zeros(len(table), dtype=numpy.float32), None
     if query.vector is not None and len(corpus.sample):
-        cosines = meaning.cosines_of(table, query.vector)
-        similarity = meaning.scores_of(table, cosines, query.vector, query.meaning, corpus.sample)
+        cosines = similarities_of(table, query.vector)
+        similarity = scores_by_meaning(table, cosines, query.vector, query.meaning, corpus.sample)
     own = words + similarity
     speaker = own * (_speaker_factors(table, named) - 1)
     own = own + speaker
@@ -137,6 +139,27 @@ def rank(table: Table, corpus: Corpus, query: Query, used: Mapping[str, int] | N
     use = _use_gain(table, used or {}) * total
     signals = (words, similarity, speaker, date, around, session, recency, use)
     return _found(table, query, total + recency + use, numpy.stack(signals), by_bm25, cosines, share)
+
+
+def similarities_of(table: Table, vector: Floats) -> Floats:
+    """The similarity of every chunk to a unit vector, float32 ``[N]``; 0 for a chunk without a vector."""
+    # Not ``rows @ vector``, whose summation order for a row depends on its place among the rows.
+    found: Floats = numpy.einsum("ij,j->i", table.vectors, vector) * table.scales
+    return found
+
+
+def scores_by_meaning(table: Table, cosines: Floats, vector: Floats, weight: float, sample: Floats) -> Floats:
+    """How far similarities are above the mean of all chunks, in standard deviations, float32 ``[N]``.
+
+    Args:
+        weight: The score of a similarity of 1.
+        sample: float32 ``[S, D]``, not empty: unit vectors that represent those of all chunks.
+    """
+    usual = sample @ vector
+    mean, deviation = float(usual.mean()), float(usual.std()) or 1.0
+    found: Floats = numpy.maximum((cosines - mean) * (weight / DEVIATIONS / deviation), 0.0)
+    found[table.scales == 0] = 0.0
+    return found.astype(numpy.float32)
 
 
 def _found(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from engine.search import bm25, meaning, ranking, relevance
+from engine.search import bm25, ranking, relevance
 from engine.search.facts import day_of, speaker_of
 from engine.search.ranking import Query
 from engine.search.terms import Terms
@@ -167,7 +167,7 @@ def _similarities(rows: Sequence[Row], query: Query) -> dict[int, float]:
         deviation = 1.0  # All the same: the arrays see noise or nothing.
     for row in with_vector:
         above = (row.cosine - mean) / deviation
-        found[id(row)] = max(0.0, query.meaning * above / meaning.DEVIATIONS)
+        found[id(row)] = max(0.0, query.meaning * above / ranking.DEVIATIONS)
     return found
 
 

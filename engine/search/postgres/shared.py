@@ -117,7 +117,8 @@ class State(storage.State):
 
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """See ``storage.State.has_vectors_of``."""
-        return self.model[1 if as_slow(embedder) else 0] > 0
+        model, count, _ = self.model
+        return (count if as_slow(embedder) else model) > 0
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""
