@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from engine.search.engines import Engine
-    from engine.search.index import Request
+    from engine.search.request import Request
     from engine.search.table import Corpus, Floats, Table
     from engine.settings.model import SearchSettings
 

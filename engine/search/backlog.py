@@ -13,12 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError
-from engine.search.storage import Unavailable
+from engine.search.reports import Unavailable
 
 if TYPE_CHECKING:
-    from engine.search.reports import IndexReport
+    from engine.search.reports import IndexReport, Progress
     from engine.search.storage import Storage
-    from engine.search.writer import Progress
 
 FEW = 64
 """A refresh waits for the vectors if no more chunks than this are missing them."""

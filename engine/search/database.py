@@ -15,7 +15,7 @@ import apsw
 
 from engine.errors import AutopoiesisError, IndexBusy, IndexFailed, ReadOnly
 from engine.search.filesystem import is_shared
-from engine.search.storage import Unavailable
+from engine.search.reports import Unavailable
 from engine.startup.records import dataclass
 
 READ_WAIT_MS = 500

@@ -60,8 +60,8 @@ class SlowEmbedder(Embedder, Slow, Protocol):
     """An embedder that is ``Slow``."""
 
 
-SLOW_TEXTS = 128
-"""Texts that a slow model is given at once."""
+BATCH_TEXTS, SLOW_TEXTS = 512, 128
+"""Texts that a model, and a slow one, is given at once."""
 
 
 class Computing(AutopoiesisError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy
 
@@ -16,7 +16,6 @@ from engine.search.table import Corpus, File, Row, scales_of, table_of
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from engine.search.storage import State
     from engine.search.table import Floats, Table
 
 TURNS = 3
@@ -62,6 +61,18 @@ class Text(NamedTuple):
     text: str
 
 
+class Rows(Protocol):
+    """What an engine reads: see ``engine.search.storage.State``."""
+
+    @property
+    def totals(self) -> tuple[int, int, int]: ...
+
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]: ...
+
+    @staticmethod
+    def each(name: str) -> str: ...
+
+
 class Engine(ABC):
     """One consistent state of an index. Every method raises ``damage`` or its like if it is damaged.
 
@@ -73,7 +84,7 @@ class Engine(ABC):
     """What makes a query take the index of names."""
     damage: ClassVar[type[Exception]]
 
-    def __init__(self, state: State, dimensions: int) -> None:
+    def __init__(self, state: Rows, dimensions: int) -> None:
         self._state = state
         self._dimensions = dimensions
         self._totals = state.totals

@@ -15,58 +15,30 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
 from engine.search import vectors
-from engine.search.embeddings import EMBEDDING_FAULTS, query_vector
+from engine.search.embeddings import EMBEDDING_FAULTS, as_slow, query_vector
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
-from engine.search.reports import IndexReport, IndexStatus, VerifyReport
+from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable, VerifyReport
+from engine.search.request import Request
 from engine.search.results import CATEGORIES, Category, SearchResult
-from engine.search.storage import Unavailable
-from engine.search.talk import telling
 from engine.search.terms import Terms
 from engine.search.worth import Room, chosen
-from engine.startup.records import dataclass
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from engine.meaning.vectors import Floats
+    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
     from engine.search.storage import State, Storage, Turn
-    from engine.search.writer import Progress
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
 _NO_EMBEDDER = "no embedding model is set up"
-_SAYS_ENOUGH = 3
-"""A query with this many distinctive words needs no context to be understood."""
-_CONTEXT_CHARACTERS = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The validated arguments of ``SearchIndex.search``."""
-
-    query: str
-    terms: tuple[str, ...]  # at least one
-    limit: int
-    category: Category | None
-    exclude: frozenset[str]
-    use_vectors: bool
-    today: date
-    in_full: bool
-    context: str
-    room: Room | None  # ``None`` to return all results, best first
-
-    @property
-    def meant(self) -> str:
-        """The text to embed: the query, followed by the end of its context if the query says little."""
-        if not self.context or len(telling(self.terms)) >= _SAYS_ENOUGH:
-            return self.query
-        return f"{self.query}\n{self.context[-_CONTEXT_CHARACTERS:]}"
 
 
 class SearchIndex:
@@ -123,6 +95,11 @@ class SearchIndex:
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
         )
+        self._backlog: Backlog | None = None
+        if as_slow(embedder) is not None and not read_only:
+            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
+
+            self._backlog = Backlog(self._storage)
         self._repairs = threading.Lock()
         self._repair: threading.Thread | None = None
         self._error = ""
@@ -238,7 +215,7 @@ class SearchIndex:
             IndexFailed: The disk is full or fails.
             ReadOnly: The workspace cannot be written.
         """
-        return self._storage.refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
+        return self._refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
 
     def seed(self, other: Path) -> None:
         """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
@@ -251,7 +228,19 @@ class SearchIndex:
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
-        return self._storage.refresh(progress, None, rebuild="a rebuild was requested")
+        return self._refresh(progress, None, rebuild="a rebuild was requested")
+
+    def _refresh(
+        self,
+        progress: Progress | None,
+        paths: list[str] | None,
+        *,
+        rebuild: str = "",
+        wait_s: float | None = None,
+    ) -> IndexReport:
+        """Refresh; the vectors of a slow model follow in the background."""
+        report = self._storage.refresh(progress, paths, rebuild=rebuild, wait_s=wait_s)
+        return report if self._backlog is None else self._backlog.follow(report)
 
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
         """Check the index for consistency, and rebuild it if anything is wrong.
@@ -277,8 +266,16 @@ class SearchIndex:
                 found = ready(state)
         except Unavailable as error:
             return IndexStatus(error.state, error.why, error=self._error)
+        coming = found.vectors_coming
+        if coming and self._backlog is not None and self._backlog.error:
+            coming = f"{coming}: {self._backlog.error}"
         return replace(
-            found, without_vectors=self.without_vectors or found.without_vectors, error=self._error
+            found,
+            without_vectors=self.without_vectors
+            or found.without_vectors
+            or ("" if found.vectors else coming),
+            vectors_coming=coming,
+            error=self._error,
         )
 
     def finish_vectors(self, progress: Progress | None = None) -> str:
@@ -287,7 +284,7 @@ class SearchIndex:
         Returns:
             Why some vectors are missing, in one clause; ``""`` if none are.
         """
-        return self._storage.finish_vectors(progress)
+        return "" if self._backlog is None else self._backlog.finish(progress)
 
     def settle(self, timeout_s: float | None = None) -> bool:
         """Wait for a background repair.
@@ -304,7 +301,10 @@ class SearchIndex:
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
-        self._storage.stop()
+        if (slow := as_slow(self._embedder)) is not None:
+            slow.close()
+        if self._backlog is not None:
+            self._backlog.close()
         self.settle()
         self._storage.close()
 

@@ -18,14 +18,13 @@ import apsw
 from engine.errors import EmbeddingFailed, IndexFailed, PathRefused, ReadOnly
 from engine.search import database, schema, storage, vectors
 from engine.search.embeddings import Computing
-from engine.search.reports import IndexReport, IndexStatus
-from engine.search.storage import Storage, Unavailable
+from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable
+from engine.search.storage import Storage
 from engine.store.files import lock_place
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
     from engine.search.sqlite import SqliteEngine
-    from engine.search.writer import Progress
 
 LOCK_NAME = "scratch/.index.lock"
 """Held by the one process that writes the index."""

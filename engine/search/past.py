@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -14,8 +14,6 @@ from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from engine.search.storage import State
 
     Words = NDArray[numpy.uint32]
     Numbers = NDArray[numpy.int32]
@@ -98,24 +96,30 @@ class PastReader:
         self._sessions: dict[tuple[int, int], Session] = {}
         self._past = Past()
 
-    def read(self, state: State) -> Past:
+    def read(
+        self,
+        stamp: Hashable,
+        held: Callable[[], list[tuple[Any, ...]]],
+        sessions: Callable[[list[int]], list[tuple[Any, ...]]],
+    ) -> Past:
         """The past in a state of the index.
+
+        Args:
+            stamp: Equal for equal states.
+            held: Returns the row id and the stamp of each session's file.
+            sessions: Returns some of them: row id, path, date, and the arrays of ``Session``, packed.
 
         Raises:
             apsw.Error, ValueError: The index is damaged.
         """
         with self._guard:
-            if state.stamp == self._seen:
+            if stamp == self._seen:
                 return self._past
-            held: dict[int, int] = dict(state.query(state.SESSIONS, **state.own))
-            known = {each: self._sessions[each] for each in held.items() if each in self._sessions}
-            missing = [file for file, stamp in held.items() if (file, stamp) not in known]
-            for file, path, date, words, places, lengths, spoken in state.query(
-                "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
-                f" WHERE id IN ({state.each('files')})",
-                files=missing,
-            ):
-                known[file, held[file]] = Session(
+            stamps: dict[int, int] = dict(held())
+            known = {each: self._sessions[each] for each in stamps.items() if each in self._sessions}
+            missing = [file for file in stamps if (file, stamps[file]) not in known]
+            for file, path, date, words, places, lengths, spoken in sessions(missing):
+                known[file, stamps[file]] = Session(
                     file,
                     path,
                     day_of(date),
@@ -124,6 +128,6 @@ class PastReader:
                     numpy.frombuffer(lengths, dtype=numpy.int32),
                     numpy.frombuffer(spoken, dtype=numpy.uint32),
                 )
-            self._seen, self._sessions = state.stamp, known
+            self._seen, self._sessions = stamp, known
             self._past = joined(list(known.values()))
             return self._past

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
 from engine.startup.records import dataclass
 
+Progress = Callable[[int, int], None]
+"""Called with the number of steps done and the total."""
+
 State = Literal["ready", "building", "missing", "outdated", "broken"]
+
+
+class Unavailable(Exception):
+    """The index cannot answer now, so the files have to be searched directly.
+
+    Args:
+        repairable: Whether a refresh is likely to help.
+        damaged: The file that was found damaged, by device and inode, if one was.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        why: str,
+        *,
+        repairable: bool = True,
+        damaged: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(why)
+        self.state = state
+        self.why = why
+        self.repairable = repairable
+        self.damaged = damaged
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from engine.errors import IndexFailed
-from engine.search.storage import Unavailable
+from engine.search.reports import Unavailable
 
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""

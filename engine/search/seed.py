@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from engine.search import database, schema
-from engine.search.storage import Unavailable
+from engine.search.reports import Unavailable
 
 _PAGES = 4_096
 """Pages copied at once; a writer of the other index waits no longer than that takes."""

@@ -14,9 +14,8 @@ import apsw
 from engine.errors import EmbeddingFailed
 from engine.search import changes, chunks, schema, vectors
 from engine.search.changes import Change, ChunkRow, Known, file_digest
-from engine.search.embeddings import EMBEDDING_FAULTS, embedded, embedded_text
+from engine.search.embeddings import BATCH_TEXTS, EMBEDDING_FAULTS, embedded, embedded_text
 from engine.search.facts import Facts, Words, facts_of, numbers_in
-from engine.search.storage import BATCH_TEXTS
 from engine.search.writer import Read, Writer, batches, packed_passages
 
 if TYPE_CHECKING:

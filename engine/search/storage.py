@@ -17,49 +17,29 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
-from engine.search.embeddings import SLOW_TEXTS, Computing, as_slow, embedded, embedded_text
-from engine.search.reports import CategoryCount, IndexReport, IndexStatus, Skipped, VerifyReport
-from engine.search.reports import State as Condition
+from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, as_slow, embedded, embedded_text
+from engine.search.reports import (
+    CategoryCount,
+    IndexReport,
+    IndexStatus,
+    Progress,
+    Skipped,
+    Unavailable,
+    VerifyReport,
+)
 from engine.search.results import CATEGORIES
 
 if TYPE_CHECKING:
-    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.engines import Engine
     from engine.search.past import Past, PastReader
-    from engine.search.writer import Progress
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
 Turn = tuple[int, int, str, str, str, str]
 """First and last line, speaker, heading, date and text of a chunk."""
-BATCH_TEXTS = 512
-"""Texts that are embedded, and files that are removed, at once."""
 _SLICE_S = 0.2
 """Seconds after which whoever waits for a writer looks whether to go on waiting."""
-
-
-class Unavailable(Exception):
-    """The index cannot answer now, so the files have to be searched directly.
-
-    Args:
-        repairable: Whether a refresh is likely to help.
-        damaged: The file that was found damaged, by device and inode, if one was.
-    """
-
-    def __init__(
-        self,
-        state: Condition,
-        why: str,
-        *,
-        repairable: bool = True,
-        damaged: tuple[int, int] | None = None,
-    ) -> None:
-        super().__init__(why)
-        self.state = state
-        self.why = why
-        self.repairable = repairable
-        self.damaged = damaged
 
 
 class State(ABC):
@@ -130,7 +110,15 @@ class State(ABC):
 
     def past(self) -> Past:
         """The past sessions."""
-        return self.home.past_reader.read(self)
+        return self.home.past_reader.read(
+            self.stamp,
+            lambda: self.query(self.SESSIONS, **self.own),
+            lambda files: self.query(
+                "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
+                f" WHERE id IN ({self.each('files')})",
+                files=files,
+            ),
+        )
 
     def turns(self, file: int, position: int | None) -> list[Turn]:
         """The chunks of a file by row id, or the one at a position."""
@@ -170,15 +158,11 @@ class State(ABC):
         coming = ""
         if missing:
             coming = f"{self.totals[0] - missing:,} of {self.totals[0]:,} chunks have vectors"
-            if self.home.backlog is not None and self.home.backlog.error:
-                coming = f"{coming}: {self.home.backlog.error}"
-        details = self._details()
         return replace(
-            details,
+            self._details(),
             files=sum(each.files for each in counts.values()),
             chunks=sum(each.chunks for each in counts.values()),
             vectors=found,
-            without_vectors=details.without_vectors or ("" if found else coming),
             vectors_coming=coming,
             skipped=self.skipped(),
             categories=tuple(counts[name] for name in names if name in counts),
@@ -219,11 +203,6 @@ class Storage(ABC):
         self._stopping = stopping
         self._threads = threading.RLock()
         self._slow = as_slow(embedder)
-        self.backlog: Backlog | None = None
-        if self._slow is not None and not read_only:
-            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
-
-            self.backlog = Backlog(self)
 
     @abstractmethod
     def read(self, *, vectors: bool = False) -> AbstractContextManager[State]:
@@ -260,7 +239,7 @@ class Storage(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close what is open. Called after ``stop``."""
+        """Close what is open."""
 
     def refresh(
         self,
@@ -272,12 +251,11 @@ class Storage(ABC):
     ) -> IndexReport:
         """See ``SearchIndex.refresh``; ``rebuild`` is why to delete the index first, empty to keep it.
 
-        The vectors of a slow model follow in the background.
+        The vectors of a slow model are left to be computed.
         """
         wait_s = self._lock_timeout_s if wait_s is None else wait_s
         with self.exclusive(wait_s):
-            report = self._refreshed(progress, paths, rebuild, wait_s)
-        return report if self.backlog is None else self.backlog.follow(report)
+            return self._refreshed(progress, paths, rebuild, wait_s)
 
     def verify(self, progress: Progress | None, *, repair: bool) -> VerifyReport:
         """See ``SearchIndex.verify``."""
@@ -306,10 +284,6 @@ class Storage(ABC):
         from engine.search.past import PastReader  # noqa: PLC0415 — imports numpy
 
         return PastReader()
-
-    def finish_vectors(self, progress: Progress | None) -> str:
-        """See ``SearchIndex.finish_vectors``."""
-        return "" if self.backlog is None else self.backlog.finish(progress)
 
     def embed_some(self, wait_s: float | None = None) -> int:
         """Compute some missing vectors; returns the number of chunks, 0 if none lacks one.
@@ -352,13 +326,6 @@ class Storage(ABC):
         if total and progress is not None:
             progress(total, total)
         return replace(report, embedded=report.embedded + self.made - before, vectors=why)
-
-    def stop(self) -> None:
-        """Stop background work and close a slow model. Reading remains possible."""
-        if self._slow is not None:
-            self._slow.close()
-        if self.backlog is not None:
-            self.backlog.close()
 
     @contextlib.contextmanager
     def exclusive(self, wait_s: float | None = None) -> Iterator[None]:

@@ -10,15 +10,13 @@ from typing import TypeVar
 
 from engine.search import changes, chunks, passages
 from engine.search.changes import Change, Known
-from engine.search.reports import IndexReport, Skipped
+from engine.search.embeddings import BATCH_TEXTS
+from engine.search.reports import IndexReport, Progress, Skipped
 from engine.search.sources import Source, all_sources, is_encodable, named_sources
-from engine.search.storage import BATCH_TEXTS
 from engine.search.terms import Terms
 from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 
-Progress = Callable[[int, int], None]
-"""Called with the number of steps done and the total."""
 Read = tuple[Change, bytes | None]
 """As from ``changes.opened``."""
 

@@ -185,7 +185,7 @@ def test_doctor_reports_the_progress_of_the_vectors(sample: Path, model: Model) 
     configure(sample, **openai_settings(model))
     (finding,) = findings(sample, "search index: 0 of")
     assert finding == Finding(
-        "note", f"search index: 0 of {chunks} chunks have vectors of the new model", "run: autopoiesis index"
+        "note", f"search index: 0 of {chunks} chunks have vectors", "run: autopoiesis index"
     )
 
 

@@ -8,42 +8,49 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from engine.errors import IndexFailed
-from engine.search.engines import Engine, Scope, Word, columns, rarest, unit_rows
-from engine.search.vectors import PLANES, SAMPLE, signs_of
+from engine.search.engines import Engine, Scope, Word, columns, rarest
+from engine.search.vectors import PLANES, signs_of
 
 if TYPE_CHECKING:
-    from engine.search.postgres.shared import State
+    from engine.search.engines import Rows
     from engine.search.table import Floats
 
 _LARGE, _EXAMINED = 20_000, 1_000
 """In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest
 of 100,000 chunks of random words .97 are found then, and .85 with 300 neighbours; of 10,000 passages that
 people wrote, 300 find .99."""
-_STALE = 1 / 8
-"""Share of chunks added or removed after which a sample of many vectors is read again."""
 PACKED = "array_send(terms)"
 """Reads the terms of a chunk for ``unsigned``."""
 
 
 class PostgresEngine(Engine):
-    """One state of a shared index."""
+    """One state of a shared index.
+
+    Args:
+        model: The row id of the model of the vectors; 0 to read none.
+        hidden: The files that the clone does not see.
+        sample: Returns the sample of the vectors.
+    """
 
     damage = IndexFailed
-    _state: State
 
-    def __init__(self, state: State, dimensions: int) -> None:
+    def __init__(
+        self, state: Rows, dimensions: int, model: int, hidden: list[int], sample: Callable[[], Floats]
+    ) -> None:
         super().__init__(state, dimensions)
-        self._model = state.model[0] if dimensions else 0
+        self._model = model
+        self._hidden = hidden
+        self._read_sample = sample
 
     def all(self) -> list[int]:
         """See ``Engine.all``."""
-        return self._ids("SELECT id FROM chunks WHERE file_id <> ALL (:hidden)", hidden=self._state.hidden)
+        return self._ids("SELECT id FROM chunks WHERE file_id <> ALL (:hidden)", hidden=self._hidden)
 
     def by_words(self, words: Sequence[Word], count: int, scope: Scope) -> list[int]:
         """See ``Engine.by_words``."""
@@ -96,7 +103,7 @@ class PostgresEngine(Engine):
 
     def _values(self, scope: Scope) -> dict[str, Any]:
         """In which files not to look, and in which category alone."""
-        hidden = self._state.hidden
+        hidden = self._hidden
         if scope.exclude:
             query = "SELECT id FROM files WHERE path = ANY (:paths)"
             hidden = [*hidden, *self._ids(query, paths=sorted(scope.exclude))]
@@ -115,19 +122,7 @@ class PostgresEngine(Engine):
         return dict(self._state.query(query, asked=[_signed(term) for term in terms]))
 
     def _sample(self) -> Floats:
-        chunks, samples = self._totals[0], self._state.home.samples
-        is_large = chunks > SAMPLE
-        key = self._model, math.log(chunks) // math.log1p(_STALE) if is_large else self._state.stamp
-        found = samples.get(key)
-        if found is None:
-            rows = self._state.query(
-                "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
-                model=self._model,
-                most=SAMPLE,
-            )
-            found = unit_rows((vector for (vector,) in rows), self._dimensions)
-            self._state.home.samples = {key: found}
-        return found
+        return self._read_sample()
 
 
 def _signed(term: int) -> int:

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from engine.errors import IndexBusy, IndexFailed
 from engine.search.postgres import schema
 from engine.search.postgres.schema import READ_S, WHERE
-from engine.search.storage import Unavailable
+from engine.search.reports import Unavailable
 
 if TYPE_CHECKING:
     from engine.search.postgres.schema import Server

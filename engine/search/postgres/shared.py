@@ -7,6 +7,7 @@ next refresh catches up.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
@@ -20,13 +21,14 @@ from engine.errors import IndexFailed, RepositoryError
 from engine.search import storage, vectors
 from engine.search.database import FAULTS
 from engine.search.embeddings import EMBEDDING_FAULTS, Computing, as_slow
+from engine.search.engines import unit_rows
 from engine.search.postgres import schema
 from engine.search.postgres.engine import PACKED, PostgresEngine, bits, unsigned
 from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
 from engine.search.postgres.writer import FORM, PostgresWriter, model_of
-from engine.search.reports import IndexReport, IndexStatus
-from engine.search.storage import Storage, Unavailable
+from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable
+from engine.search.storage import Storage
 from engine.search.verify import rows
 from engine.startup.lazy import expression
 
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
     from engine.search.postgres.schema import Server
     from engine.search.postgres.server import Connections
     from engine.search.table import Floats
-    from engine.search.writer import Progress
 
 _VERIFY_S = 3_600.0
 _LEASE_S = 60
 """For so long, other clones leave missing vectors to one that is computing them."""
+_STALE = 1 / 8
+"""Share of chunks added or removed after which a sample of many vectors is read again."""
 _VALUE = expression(r"(?<!:):([a-z]+)")
 
 
@@ -122,7 +125,23 @@ class State(storage.State):
 
     def engine(self, dimensions: int) -> PostgresEngine:
         """See ``storage.State.engine``."""
-        return PostgresEngine(self, dimensions)
+        model = self.model[0] if dimensions else 0
+        return PostgresEngine(self, dimensions, model, self.hidden, lambda: self._sample(dimensions))
+
+    def _sample(self, dimensions: int) -> Floats:
+        chunks, model = self.totals[0], self.model[0]
+        is_large = chunks > vectors.SAMPLE
+        key = model, math.log(chunks) // math.log1p(_STALE) if is_large else self.stamp
+        found = self.home.samples.get(key)
+        if found is None:
+            rows = self.query(
+                "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
+                model=model,
+                most=vectors.SAMPLE,
+            )
+            found = unit_rows((vector for (vector,) in rows), dimensions)
+            self.home.samples = {key: found}
+        return found
 
     def stored(self, file: int) -> list[tuple[Any, ...]]:
         """See ``storage.State.stored``."""
