@@ -267,7 +267,7 @@ def _prepare(connection: apsw.Connection, wait_ms: int) -> None:
 class _Reader:
     file: Identity
     connection: apsw.Connection
-    without_vectors: str | None = None  # why it lacks sqlite-vec; ``None`` before it is needed
+    without_vectors: str  # why it lacks sqlite-vec; empty if it is loaded
 
 
 class Readers:
@@ -281,11 +281,11 @@ class Readers:
         self._idle: deque[_Reader] = deque()
 
     @contextlib.contextmanager
-    def borrow(self, *, vectors: bool = False) -> Iterator[tuple[apsw.Connection, str]]:
+    def borrow(self) -> Iterator[tuple[apsw.Connection, str]]:
         """Lend a connection, in a transaction for a consistent view of the database.
 
         Yields:
-            The connection, and why it lacks sqlite-vec (``""`` if it is loaded or not needed).
+            The connection, and why it lacks sqlite-vec (``""`` if it is loaded).
 
         Raises:
             Unavailable: There is no database.
@@ -293,10 +293,8 @@ class Readers:
         """
         reader = self._taken()
         try:
-            if vectors and reader.without_vectors is None:
-                reader.without_vectors = load_vectors(reader.connection)
             reader.connection.execute("BEGIN")
-            yield reader.connection, (reader.without_vectors or "") if vectors else ""
+            yield reader.connection, reader.without_vectors
             reader.connection.execute("COMMIT")
         except BaseException:
             reader.connection.close(True)
@@ -322,4 +320,5 @@ class Readers:
             raise Unavailable("missing", "there is no search index")
         # If the file is replaced between these two lines, the connection counts as one to the old file and
         # is replaced at its next use.
-        return _Reader(now, open_reader(self._path))
+        connection = open_reader(self._path)
+        return _Reader(now, connection, load_vectors(connection))

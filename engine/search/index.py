@@ -198,8 +198,9 @@ class SearchIndex:
         paths: Iterable[str] | None = None,
         *,
         wait_s: float | None = None,
+        rebuild: str = "",
     ) -> IndexReport:
-        """Bring the index up to date with the files.
+        """Bring the index up to date with the files. The vectors of a slow model follow in the background.
 
         Unchanged files are not read. Work is written in batches: after an interruption the index is
         consistent, and the next refresh continues from there. A missing or damaged index is rebuilt.
@@ -209,13 +210,16 @@ class SearchIndex:
             paths: Only these workspace-relative files and folders, whether they were added, changed or
                 removed; by default the whole workspace. An incomplete index is always completed.
             wait_s: Seconds to wait for another writer; by default as long as the index was made to wait.
+            rebuild: Why to delete the index first; empty to keep it.
 
         Raises:
             IndexBusy: Another writer was not done within ``wait_s``.
             IndexFailed: The disk is full or fails.
             ReadOnly: The workspace cannot be written.
         """
-        return self._refresh(progress, None if paths is None else list(paths), wait_s=wait_s)
+        asked = None if paths is None else list(paths)
+        report = self._storage.refresh(progress, asked, rebuild=rebuild, wait_s=wait_s)
+        return report if self._backlog is None else self._backlog.follow(report)
 
     def seed(self, other: Path) -> None:
         """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
@@ -228,19 +232,7 @@ class SearchIndex:
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
-        return self._refresh(progress, None, rebuild="a rebuild was requested")
-
-    def _refresh(
-        self,
-        progress: Progress | None,
-        paths: list[str] | None,
-        *,
-        rebuild: str = "",
-        wait_s: float | None = None,
-    ) -> IndexReport:
-        """Refresh; the vectors of a slow model follow in the background."""
-        report = self._storage.refresh(progress, paths, rebuild=rebuild, wait_s=wait_s)
-        return report if self._backlog is None else self._backlog.follow(report)
+        return self.refresh(progress, rebuild="a rebuild was requested")
 
     def verify(self, progress: Progress | None = None, *, repair: bool = True) -> VerifyReport:
         """Check the index for consistency, and rebuild it if anything is wrong.
@@ -311,7 +303,7 @@ class SearchIndex:
     def _query_index(self, request: Request) -> list[SearchResult]:
         settings = self._settings
         wanted = self._embedder if request.use_vectors and settings.vector_weight > 0 else None
-        with self._storage.read(vectors=wanted is not None) as state:
+        with self._storage.read() as state:
             vector: Floats | None = None
             if wanted and state.has_vectors_of(wanted):
                 vector = self._query_vector(wanted, request.meant)
@@ -345,7 +337,7 @@ class SearchIndex:
 
     def _run_repair(self, found: Unavailable) -> None:
         try:
-            self._storage.repair(found)
+            self.refresh(rebuild=self._storage.why_rebuild(found))
             self._error = ""
         except AutopoiesisError as error:
             self._error = str(error)

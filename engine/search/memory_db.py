@@ -131,12 +131,12 @@ class MemoryDb(Storage):
         self._readers = database.Readers(self._path)
 
     @contextlib.contextmanager
-    def read(self, *, vectors: bool = False) -> Iterator[State]:
+    def read(self) -> Iterator[State]:
         """See ``Storage.read``."""
         try:
-            with self._readers.borrow(vectors=vectors) as (connection, without):
+            with self._readers.borrow() as (connection, without):
                 schema.require_complete(connection)
-                yield State(self, connection, has_vectors=vectors and not without)
+                yield State(self, connection, has_vectors=not without)
         except schema.ForeignDatabase as error:
             raise Unavailable("broken", f"{error.where} {error.what}", repairable=False) from error
         except database.FAULTS as error:
@@ -149,10 +149,10 @@ class MemoryDb(Storage):
                 damaged = database.identity(self._path)
             raise Unavailable("broken", why, repairable=is_damage, damaged=damaged) from error
 
-    def repair(self, error: Unavailable) -> None:
-        """See ``Storage.repair``. A file that has replaced the damaged one since is kept."""
+    def why_rebuild(self, error: Unavailable) -> str:
+        """See ``Storage.why_rebuild``. A file that has replaced the damaged one since is kept."""
         is_same = error.damaged is not None and error.damaged == database.identity(self._path)
-        self.refresh(None, None, rebuild=error.why if is_same else "")
+        return error.why if is_same else ""
 
     def _store(
         self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float

@@ -205,11 +205,8 @@ class Storage(ABC):
         self._slow = as_slow(embedder)
 
     @abstractmethod
-    def read(self, *, vectors: bool = False) -> AbstractContextManager[State]:
+    def read(self) -> AbstractContextManager[State]:
         """A state to read, while the context lasts.
-
-        Args:
-            vectors: Whether vectors will be searched.
 
         Raises:
             Unavailable: There is no complete index, or reading it failed, also within the context.
@@ -266,9 +263,9 @@ class Storage(ABC):
             done = self._refreshed(progress, None, found[0], self._lock_timeout_s)
             return VerifyReport(found, True, done)
 
-    def repair(self, error: Unavailable) -> None:
-        """Do what may help after an error of ``read`` that is repairable. Raises as ``refresh``."""
-        self.refresh(None, None)
+    def why_rebuild(self, error: Unavailable) -> str:
+        """Why to delete the index after an error of ``read`` that is repairable; empty to keep it."""
+        return ""
 
     def count_missing(self) -> int:
         """The number of chunks that lack a vector of the model; 0 if there is no usable index."""

@@ -93,7 +93,7 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
             rounds=setting.size(100, 2),
             warm_up=3,
         )
-        with index._storage.read(vectors=True) as state:
+        with index._storage.read() as state:
             engine = state.engine(model.dimensions)
             found = float(numpy.mean([_recall(engine, each) for each in model.embed(questions[:50])]))
     label = f"{size:,} chunks, shared"

@@ -43,7 +43,7 @@ def opened(many: Workspace, open_index: Open) -> Iterator[Engine]:
     """The engine of an index of ``many``."""
     index = open_index(many, BagOfWords(DIMENSIONS))
     index.refresh()
-    with index._storage.read(vectors=True) as state:
+    with index._storage.read() as state:
         yield state.engine(DIMENSIONS)
 
 

@@ -205,15 +205,14 @@ class SharedIndex(Storage):
         return Connections(self._url, memory_of(self.root))
 
     @contextlib.contextmanager
-    def read(self, *, vectors: bool = False) -> Iterator[State]:
-        """See ``Storage.read``."""
-        with self._reading(READ_S) as state:
-            yield state
+    def read(self, timeout_s: float | None = None) -> Iterator[State]:
+        """See ``Storage.read``.
 
-    @contextlib.contextmanager
-    def _reading(self, timeout_s: float) -> Iterator[State]:
+        Args:
+            timeout_s: By default, seconds that a search may take.
+        """
         try:
-            with self._server.reading(timeout_s) as server:
+            with self._server.reading(READ_S if timeout_s is None else timeout_s) as server:
                 state = State(self, server)
                 if not state.is_complete:
                     raise Unavailable("building", "the shared index is being built")
@@ -313,7 +312,7 @@ class SharedIndex(Storage):
 
     def _problems(self) -> list[str]:
         try:
-            with self._reading(_VERIFY_S) as state:
+            with self.read(_VERIFY_S) as state:
                 return list(state.problems())
         except Unavailable as error:
             if error.state == "broken":
