@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from engine.redaction.detect import masked
 from engine.search import logs
+from engine.search.dates import DAY_NAMES, MONTH_NAMES
 from engine.search.results import Chunk
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
@@ -344,14 +345,7 @@ def _date_words(date: str) -> str:
     if not date:
         return ""
     day = datetime.date.fromisoformat(date)
-    return f"{date} {_MONTHS[day.month - 1]} {_DAYS[day.weekday()]}"
-
-
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+    return f"{date} {MONTH_NAMES[day.month - 1].capitalize()} {DAY_NAMES[day.weekday()].capitalize()}"
 
 
 def _path_words(path: str) -> str:

@@ -7,7 +7,7 @@ a year means the most recent such day, and a month without a year the most recen
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import date, timedelta
 
 from engine.search.date_words import in_english
@@ -15,14 +15,14 @@ from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
 # The names in ``calendar`` depend on the locale of the process.
-_MONTH_NAMES = (
+MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAYS = {name: number for number, name in enumerate(_DAY_NAMES)}
+DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {name: number for number, name in enumerate(DAY_NAMES)}
 _NUMBERS = {
     name: number
     for number, name in enumerate(
@@ -35,21 +35,6 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _NUMBER = rf"(?P<number>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 
-_FORMS: tuple[tuple[str, str], ...] = (
-    ("day", r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
-    ("date", rf"{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
-    ("date", rf"{_MONTH} {_DAY}(?:,? {_YEAR})?"),
-    ("month", rf"{_MONTH},? {_YEAR}"),
-    ("month", rf"(?:in|during|since|last|this|of|early|late|mid) {_MONTH}"),
-    ("year", rf"(?:in|during|of|since|back in) {_YEAR}"),
-    ("near", r"(?P<near>today|yesterday|this morning|last night|tonight)"),
-    ("span", r"(?P<which>last|this|past|previous) (?P<unit>week|weekend|month|year)"),
-    ("last", rf"(?:last|past|previous) {_NUMBER} (?P<unit>day|week|month|year)s?"),
-    ("ago", rf"{_NUMBER} (?P<unit>day|week|month|year)s? ago"),
-    ("monthday", r"on the (?P<day>\d{1,2})(?:st|nd|rd|th)"),
-    ("weekday", rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
-)
-_PATTERNS = tuple((kind, expression(rf"\b{form}\b")) for kind, form in _FORMS)
 _MOST_CHARACTERS = 4_000
 _LEAP_DAY = (2, 29)
 _LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -77,25 +62,21 @@ def split_days(query: str, today: date) -> tuple[tuple[Days, ...], str]:
     # The patterns do not ignore case, since that would also match non-ASCII letters.
     text = in_english(query[:_MOST_CHARACTERS].lower())
     taken: list[tuple[int, int]] = []
-    for kind, pattern in _PATTERNS:
+    for read, pattern in _PATTERNS:
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(start < last and first < end for first, last in taken):
                 continue  # an earlier, longer form has already matched these words
-            for days in _read(kind, match, today):
-                taken.append((start, end))
-                found.append((start, days))
+            try:
+                days = read(match, today)
+            except (ValueError, OverflowError):
+                continue  # not a valid day, such as 31 June
+            taken.append((start, end))
+            found.append((start, days))
     rest = text
     for start, end in sorted(taken, reverse=True):
         rest = f"{rest[:start]} {rest[end:]}"
     return tuple(dict.fromkeys(days for _, days in sorted(found, key=lambda each: each[0]))), rest
-
-
-def _read(kind: str, match: re.Match[str], today: date) -> Iterator[Days]:
-    try:
-        yield _READERS[kind](match, today)
-    except (ValueError, OverflowError):
-        return  # not a valid day, such as 31 June
 
 
 def _iso(match: re.Match[str], _today: date) -> Days:
@@ -185,15 +166,18 @@ def _month_of(year: int, month: int) -> Days:
     return Days(date(year, month, 1), date(year, month, _last_day(year, month)))
 
 
-_READERS = {
-    "day": _iso,
-    "date": _date,
-    "month": _month,
-    "year": _year,
-    "near": _near,
-    "span": _span,
-    "last": _last,
-    "ago": _ago,
-    "monthday": _monthday,
-    "weekday": _weekday,
-}
+_FORMS: tuple[tuple[Callable[[re.Match[str], date], Days], str], ...] = (
+    (_iso, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
+    (_date, rf"{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
+    (_date, rf"{_MONTH} {_DAY}(?:,? {_YEAR})?"),
+    (_month, rf"{_MONTH},? {_YEAR}"),
+    (_month, rf"(?:in|during|since|last|this|of|early|late|mid) {_MONTH}"),
+    (_year, rf"(?:in|during|of|since|back in) {_YEAR}"),
+    (_near, r"(?P<near>today|yesterday|this morning|last night|tonight)"),
+    (_span, r"(?P<which>last|this|past|previous) (?P<unit>week|weekend|month|year)"),
+    (_last, rf"(?:last|past|previous) {_NUMBER} (?P<unit>day|week|month|year)s?"),
+    (_ago, rf"{_NUMBER} (?P<unit>day|week|month|year)s? ago"),
+    (_monthday, r"on the (?P<day>\d{1,2})(?:st|nd|rd|th)"),
+    (_weekday, rf"(?:on|last|this|past) (?P<weekday>{'|'.join(_DAYS)})"),
+)
+_PATTERNS = tuple((read, expression(rf"\b{form}\b")) for read, form in _FORMS)
