@@ -250,16 +250,13 @@ class MemoryDb(Storage):
                 stopping=self._stopping,
             )
             writer.run(paths)
-            state = State(self, connection)
-            chunks, skipped = state.totals[0], state.skipped()
+            report = writer.report(State(self, connection), time.monotonic() - started, rebuilt)
             if paths is None:
                 # After a few files the log may stay: truncating it syncs the disk, the most expensive step.
                 connection.set_busy_timeout(0)
                 with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep it in use
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if database.identity(self._path) != opened:
-                return None
-            return writer.report(skipped, chunks, time.monotonic() - started, rebuilt)
+            return report if database.identity(self._path) == opened else None
         finally:
             connection.close(True)
 

@@ -309,7 +309,7 @@ class Storage(ABC):
     ) -> IndexReport:
         """Refresh, and compute the vectors of a quick model that are missing."""
         report = self._refresh(progress, paths, rebuild, wait_s)
-        total = left = 0 if self._slow or report.vectors else self.count_missing()
+        total = left = 0 if self._slow or report.vectors or report.stopped else report.waiting
         before, why = self.made, report.vectors
         try:
             while left > 0 and not self._stopping():
@@ -322,7 +322,7 @@ class Storage(ABC):
             why = str(error)
         if total and progress is not None:
             progress(total, total)
-        return replace(report, embedded=report.embedded + self.made - before, vectors=why)
+        return replace(report, embedded=report.embedded + self.made - before, vectors=why, waiting=0)
 
     @contextlib.contextmanager
     def exclusive(self, wait_s: float | None = None) -> Iterator[None]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from engine.search import changes, chunks, passages
 from engine.search.changes import Change, Known
@@ -16,6 +16,9 @@ from engine.search.sources import Source, all_sources, is_encodable, named_sourc
 from engine.search.terms import Terms
 from engine.store.files import Files
 from engine.store.paths import Workspace, shown
+
+if TYPE_CHECKING:
+    from engine.search.storage import State
 
 Read = tuple[Change, bytes | None]
 """As from ``changes.opened``."""
@@ -140,20 +143,21 @@ class Writer(ABC):
         """Count a file that was written."""
         self._counts["added" if change.known is None else "unchanged" if is_same else "changed"] += 1
 
-    def report(self, skipped: Iterable[Skipped], chunks: int, seconds: float, rebuilt: str) -> IndexReport:
-        """What was done. ``skipped`` are the files that the index names, but does not contain."""
+    def report(self, state: State, seconds: float, rebuilt: str) -> IndexReport:
+        """What was done, after which the index is in some state."""
         return IndexReport(
             self._counts["added"],
             self._counts["changed"],
             self._counts["removed"],
             self._counts["unchanged"],
-            (*skipped, *self._left_out),
-            chunks,
+            (*state.skipped(), *self._left_out),
+            state.totals[0],
             self._counts["embedded"],
             seconds,
             rebuilt,
             self._without_vectors,
-            stopped=self._stopped,
+            state.missing(),
+            self._stopped,
         )
 
 

@@ -107,6 +107,8 @@ class Connections:
 
     def prepare(self, wait_s: float) -> None:
         """Make or update the tables where necessary."""
+        if self._version == schema.VERSION:
+            return
         with self._lent("BEGIN", _WRITE_S, wait_s) as connection:
             if self._version < schema.VERSION:
                 schema.migrate(connection, self._memory)

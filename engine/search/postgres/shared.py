@@ -308,7 +308,7 @@ class SharedIndex(Storage):
         writer.run(paths, rebuild=bool(rebuild))
         with self._server.reading() as server:
             state = State(self, server)
-            return writer.report(state.skipped(), state.totals[0], time.monotonic() - started, rebuild)
+            return writer.report(state, time.monotonic() - started, rebuild)
 
     def _problems(self) -> list[str]:
         try:
