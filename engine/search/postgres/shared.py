@@ -305,10 +305,13 @@ class SharedIndex(Storage):
             progress=progress,
             stopping=self._stopping,
         )
-        writer.run(paths, rebuild=bool(rebuild))
-        with self._server.reading() as server:
-            state = State(self, server)
-            return writer.report(state, time.monotonic() - started, rebuild)
+        try:
+            writer.run(paths, rebuild=bool(rebuild))
+            with self._server.reading() as server:
+                state = State(self, server)
+                return writer.report(state, time.monotonic() - started, rebuild)
+        except Unavailable as gone:  # its tables were dropped meanwhile
+            raise IndexFailed(gone.why, hint="run it again") from gone
 
     def _problems(self) -> list[str]:
         try:

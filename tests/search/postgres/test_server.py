@@ -24,6 +24,7 @@ from engine.settings import trust
 from engine.store.git import Git
 from engine.store.paths import Workspace
 from engine.workspace.search_state import search_findings
+from tests.cases import each_case
 from tests.search.conftest import Open
 from tests.search.postgres.servers import Database, Postgres, committed
 from tests.search.samples import FILES, BagOfWords, put
@@ -202,6 +203,26 @@ def test_a_newer_schema_is_refused_with_the_cure(
         index.refresh()
     assert index.search("rye bread")[0].source != "index"
     assert "newer version" in index.status().why
+
+
+@each_case("are_cut", [False, True])
+def test_a_memory_that_is_dropped_under_an_open_index_is_built_again(
+    filled: Workspace, open_index: Open, database: Database, *, are_cut: bool
+) -> None:
+    index = open_index(filled)
+    index.refresh()
+    with database.connect() as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {database.memory} CASCADE")
+        if are_cut:
+            others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            connection.execute(f"SELECT pg_terminate_backend(pid) {others}")
+    with pytest.raises(IndexFailed):
+        index.refresh()
+    index.close()
+    again = open_index(filled)
+    assert again.search("rye bread")[0].source != "index"
+    again.refresh()
+    assert again.search("rye bread")[0].source == "index"
 
 
 def test_migrations_run_once_and_in_order(
