@@ -332,6 +332,37 @@ async def test_scope_of_a_rule_is_typed(root: Path) -> None:
         assert not rules_by_id(root)[english.id].where
 
 
+async def test_rules_that_are_less_likely_to_be_any_are_folded_behind_one_line(root: Path) -> None:
+    once = ("can you use the test helper to clean this up?", "could you rename this one too?")
+    lines = "".join(f"- {text} {{#{at:07x} told=1}}\n" for at, text in enumerate(once))
+    heading = "## Waiting for your decision\n"
+    (root / PATH).write_text((root / PATH).read_text().replace(heading, f"{heading}\n{lines}"))
+    async with open_screen(root, SIZES["80x24"]) as driven:
+        rows = driven.screen.rules
+        at = next(at for at in range(rows.row_count) if rows.item_at(at).folded)
+        assert "▸  2 less likely · u shows them" in driven.text and once[0] not in driven.text
+        assert "5 wait for you" in driven.text
+        await driven.press("g", *["j"] * at, "a", "Y")
+        assert "no rule is selected" in driven.toasts and not rules_by_id(root)["0000000"].accepted
+        await driven.press("slash")
+        await driven.type("rename this")
+        assert [rule.text for rule in driven.listed()] == [once[1]]
+        await driven.press("escape", "u")
+        assert once[0] in driven.text and "less likely" not in driven.text
+        rule = await driven.select(once[1])
+        await driven.press("a")
+        await driven.wait_for_toast("accepted: ")
+        assert rules_by_id(root)[rule.id].accepted
+        await driven.press("u")
+        assert "▸  1 less likely" in driven.text
+        await driven.press("u")
+        await driven.select(once[0])
+        await driven.press("x")
+        await driven.wait_for_toast("turned down: ")
+        await driven.press("u")
+        assert "every rule listed is likely to be one" in driven.toasts
+
+
 async def test_custom_pattern_is_watched_for(root: Path) -> None:
     async with open_screen(root, SIZES["80x24"]) as driven:
         branch = await driven.select(BRANCH)

@@ -41,6 +41,8 @@ DONE, SAID, LATER = "→", "←", "↷"
 """Signs for what the agent had done, what the person said, and what they said later against it."""
 WATCHED = "◉"
 EVERYWHERE = "everywhere"
+LESS_LIKELY = "u"
+"""The key that shows and hides the rules that are less likely to be any."""
 NAMED = 40
 """Cells of a rule shown in a notification."""
 WIDE = 100
@@ -54,6 +56,8 @@ class RuleItem:
     rule: Rule
     marked: bool = False
     """Marked for merging."""
+    folded: int = 0
+    """The rules that this row stands for, of which ``rule`` is the first; 0 if it is that rule's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,9 @@ def draw_rule(
 ) -> Row:
     """A row: sign, number of sessions, last day, scope, the standing as a word if wide, and the text."""
     rule = item.rule
+    if item.folded:
+        note = f"▸  {count(item.folded)} less likely · "
+        return Row((note, roles.muted), (LESS_LIKELY, roles.accent), (" shows them", roles.muted)).cut(width)
     (sign, label, _), tone = SIGNS[standing(rule)], style_of(rule, roles)
     row = Row((f"{MARKED} ", roles.accent) if item.marked else (f"{sign} ", tone))
     quiet = roles.normal if rule.counts else roles.dropped
@@ -296,12 +303,12 @@ class RulesPanel(KeyedRows[RuleItem]):
     )
 
     def key(self, item: RuleItem) -> str:
-        return item.rule.id
+        return "" if item.folded else item.rule.id
 
     def next_waiting(self) -> str:
         """The id of the next rule after the selected one that waits; empty if there is none."""
-        after = (self.item_at(at).rule for at in range(self.cursor + 1, self.row_count))
-        return next((rule.id for rule in after if rule.state == "waiting"), "")
+        after = (self.item_at(at) for at in range(self.cursor + 1, self.row_count))
+        return next((each.rule.id for each in after if each.rule.state == "waiting" and not each.folded), "")
 
     def row(self, item: RuleItem, width: int, chosen: bool) -> Row:
         return draw_rule(item, self.items, width, self.roles, chosen=chosen, query=self.query_text)
@@ -311,7 +318,8 @@ class RulesPanel(KeyedRows[RuleItem]):
         return rule.text, rule.where or EVERYWHERE, SIGNS[standing(rule)][1], rule.last
 
     def selected_text(self) -> str:
-        return self.selected.rule.text if self.selected is not None else ""
+        item = self.selected
+        return item.rule.text if item is not None and not item.folded else ""
 
 
 class WhyPanel(SelectablePage[WhyView]):

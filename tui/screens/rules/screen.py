@@ -12,7 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from engine.rules.rulebook import Rule, Rulebook, most_told
+from engine.rules.rulebook import Rule, Rulebook, is_unlikely, most_told
 from engine.rules.watch import watcher_path, what_breaks
 from tui.kit.command import Need, Situation, command
 from tui.kit.commands import WRITABLE, filters, goes_to
@@ -27,6 +27,7 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.rules.draw import (
     EVERYWHERE,
+    LESS_LIKELY,
     Mention,
     RuleItem,
     RulesPanel,
@@ -67,6 +68,8 @@ class Table:
     book: Rulebook = field(default_factory=Rulebook)
     rules: tuple[Rule, ...] = ()
     """The book's rules in the order of the list."""
+    unlikely: frozenset[str] = frozenset()
+    """The ids of those that are less likely to be rules, as the command line leaves them out."""
     problem: str = ""
     loading: bool = False
 
@@ -98,6 +101,8 @@ class RulesSituation(Situation):
     """The project it is or would be limited to."""
     waiting: int = 0
     """Number of rules that wait for the person."""
+    unlikely: int = 0
+    """Number of those that are less likely to be rules."""
     reading: bool = False
     """Sessions are being read."""
     watched: bool = False
@@ -105,6 +110,7 @@ class RulesSituation(Situation):
 
 
 A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
+UNLIKELY: Need[RulesSituation] = Need(lambda here: here.unlikely, "every rule listed is likely to be one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,8 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         rules = bench.engine.rules
         self.table = Table(loading=True)
         self.kept: Kept = "all"
+        self.unfolded = False
+        """Rules that are less likely to be any are listed."""
         self.marked = ""
         """The id of the rule marked for merging."""
         self.wanted = ""
@@ -181,17 +189,20 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         panel.below = (
             merging or self.reading or ("" if self.kept == "all" else f"only those {KEPT[self.kept]}")
         )
-        panel.show_items(
-            [
-                RuleItem(rule, rule.id == self.marked)
-                for rule in table.rules
-                if self.kept in ("all", rule.state)
-            ],
-            self._note,
-            (table, self.kept, self.query_text),
-        )
+        panel.show_items(self._items(), self._note, (table, self.kept, self.query_text))
         panel.filter(self.query_text)
         self.show_selected()
+
+    def _items(self) -> list[RuleItem]:
+        """The rows; those less likely to be rules are one row, unless they are wanted or searched for."""
+        unlikely = () if self.unfolded or self.query_text else self.table.unlikely
+        rules = [rule for rule in self.table.rules if self.kept in ("all", rule.state)]
+        folded = [rule for rule in rules if rule.id in unlikely]
+        return [
+            RuleItem(rule, rule.id == self.marked, len(folded) if rule in folded else 0)
+            for rule in rules
+            if rule not in folded[1:]
+        ]
 
     def show_selected(self) -> None:
         """Shows the selected rule, and looks up its evidence."""
@@ -212,7 +223,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     def selected(self) -> Rule | None:
         item = self.rules.selected
-        return item.rule if item is not None else None
+        return item.rule if item is not None and not item.folded else None
 
     @property
     def selected_id(self) -> str:
@@ -234,7 +245,9 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     @staticmethod
     def _read_table(book: Rulebook) -> Table:
-        return Table(book, tuple(most_told(book.rules)))
+        return Table(
+            book, tuple(most_told(book.rules)), frozenset(each.id for each in book.rules if is_unlikely(each))
+        )
 
     def _take(self, table: Table) -> None:
         self.table = table
@@ -282,6 +295,12 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         """List only rules that wait for you; press again for rules in force, and again for all."""
         kinds = list(KEPT)
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
+        self.show()
+
+    @command(LESS_LIKELY, title="Show or hide the less likely rules", needs=[UNLIKELY])
+    def show_unlikely(self) -> None:
+        """List the waiting rules that you said once and probably meant for the task at hand, or fold them."""
+        self.unfolded = not self.unfolded
         self.show()
 
     filter = filters("rules", rank=22)
@@ -627,6 +646,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             standing=standing(rule) if rule is not None else "",
             project=self._project_of(rule) if rule is not None else "",
             waiting=self._acceptable(1),
+            unlikely=len(self.table.unlikely),
             reading=bool(self.reading),
             watched=view is not None and view.watched,
         )
