@@ -196,7 +196,7 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
             ("3", "memory-config.yaml"),
         ):
             await driven.press(key)
-            assert driven.screen.situation.file.endswith(file) and driven.screen.situation.file, key
+            assert driven.screen.file.endswith(file) and driven.screen.file, key
         reads = len(driven.engine.calls_of("overview"))
         await driven.press("e")
         assert "this terminal cannot run an editor" in driven.toasts  # tests have none
@@ -205,7 +205,7 @@ async def test_details_are_shown_copied_and_opened(run: Run, editor: Path) -> No
         await driven.press("4", "e")
         assert "the selection has no file, or it no longer exists" in driven.toasts
         await driven.press("1")
-        assert driven.screen.situation.file == ""
+        assert driven.screen.file == ""
 
         assert "last 30 days, since 05-14" in driven.text and "483,840" in driven.text
         reads = len(driven.engine.calls_of("overview"))

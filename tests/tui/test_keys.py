@@ -162,13 +162,13 @@ async def test_copying_and_editing_apply_to_the_selection(
         await driven.press("2", "Y")
         assert "github-pr-review active" in driven.app.clipboard
         await driven.press("1")
-        assert driven.bench.situation.file == ""
+        assert driven.bench.file == ""
         await driven.press("2")
-        assert driven.bench.situation.file == "topics/github-pr-review.md"
+        assert driven.bench.file == "topics/github-pr-review.md"
         await driven.press("j")
-        assert driven.bench.situation.file == ""
+        assert driven.bench.file == ""
         await driven.press("3")
-        assert driven.bench.situation.file == "knowledge/digest.md"
+        assert driven.bench.file == "knowledge/digest.md"
         await driven.press("2", "k")
         await driven.press("2", "e")
         assert "cannot run an editor" in driven.text

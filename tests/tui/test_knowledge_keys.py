@@ -256,7 +256,7 @@ async def test_references_are_followed_and_esc_goes_back(run: Run) -> None:
         assert "f follows one" in driven.toasts
         await driven.press("f")
         await driven.until(lambda: "Tea, not coffee." in driven.text)
-        assert "F next of 2" in driven.text and driven.screen.file() == "knowledge/people/ada.md"
+        assert "F next of 2" in driven.text and driven.screen.file == "knowledge/people/ada.md"
         await driven.press("F")
         await driven.until(lambda: "Brass." in driven.text)
         assert "shared by others" in driven.text
@@ -266,6 +266,6 @@ async def test_references_are_followed_and_esc_goes_back(run: Run) -> None:
         await driven.press("escape")
         assert "Tea, not coffee." in driven.text
         await driven.press("escape")
-        assert "Tea" not in driven.text and driven.screen.file() == "knowledge/facts.md"
+        assert "Tea" not in driven.text and driven.screen.file == "knowledge/facts.md"
         await driven.press("j", "f")
         await driven.until(lambda: "has no references" in driven.toasts)

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from engine.activation.trace import Trace
-from engine.context.compiled import Compiled
-from engine.context.views import StatusView
-from engine.engine import Engine
-from engine.events import TurnTraced
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.capture import ConversationCapture
 from tests.tui.conftest import SIZES, Driven
-from tests.tui.fake_engine import FakeEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
+from tests.tui.every_screen import NOW, open_workbench
 
-NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SESSION = "ses_5a7c91e0"
 TURNS = (
     ("user", "Back from lunch. What is still open from this morning?"),
@@ -35,48 +23,6 @@ TURNS = (
     ("agent", 'Here it is:\n\n```python\nfor gauge in gauges:\n    print "%s" % gauge\n```'),
     ("user", "Can you review the PR that just came in?"),
 )
-
-
-class DeterministicEngine(Engine):
-    """The real engine without its background threads and with fixed times."""
-
-    def start(self) -> None:
-        self.refresh_index()
-        for entry in self.feed(40):
-            trace = self.trace_of(entry.key) if entry.key else None
-            if trace is not None:
-                self.publish(TurnTraced(entry.key, trace))
-
-    def trace_of(self, key: str) -> Trace | None:
-        found = super().trace_of(key)
-        return found and with_fixed_times(found)
-
-    def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
-        trace, compiled = super().try_message(text, ask=ask)
-        return with_fixed_times(trace), compiled
-
-    def status(self) -> StatusView:
-        return replace(super().status(), watch_mode="live")
-
-
-def with_fixed_times(trace: Trace) -> Trace:
-    rows = tuple(replace(row, gate=row.gate and replace(row.gate, latency_ms=0.1)) for row in trace.rows)
-    return replace(trace, rows=rows, tier1_ms=0.3, tier2_ms=0.1, gate_ms=0.1 if trace.gate_ms else 0.0)
-
-
-@asynccontextmanager
-async def open_workbench(root: Path, size: tuple[int, int], theme: str = "") -> AsyncIterator[Driven]:
-    with DeterministicEngine.open(root, clock=lambda: NOW) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
-            theme=theme,
-        )
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driven = Driven(app, pilot, cast(FakeEngine, engine))
-            await driven.settle()
-            yield driven
 
 
 @pytest.fixture

@@ -492,7 +492,7 @@ async def test_common_commands_work_on_this_screen(run: Run, monkeypatch: pytest
         await driven.press("3", "Y")
         first = driven.screen.decisions.items[0]
         assert first.id in driven.app.clipboard and first.message in driven.app.clipboard
-        assert driven.screen.situation.file == "topics/code-style.md"
+        assert driven.screen.file == "topics/code-style.md"
         await driven.press("e")
         assert "cannot run an editor" in driven.text
         await driven.press("ctrl+p")

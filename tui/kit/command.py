@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
 
@@ -39,35 +39,25 @@ def key_named(shown: str) -> str:
     return next((key for key, sign in _SHOWN.items() if sign == shown), shown)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """The state of a screen when a key is pressed. Screens subclass it to add what their commands need."""
+class Here(Protocol):
+    """A screen at the time of a key press; the preconditions of its commands ask it for more."""
 
-    panel: str
-    """What has the focus: a panel, or the prompt under its current name."""
-    zoomed: bool = False
-    filtered: bool = False
-    question: bool = False
-    """The gate is waiting for an answer."""
-    read_only: bool = False
-    rows: int = 0
-    """Rows of the focused list."""
-    problems: int = 0
-    """Problems found in files."""
-    file: str = ""
-    """The file the editor would open, relative to the workspace; empty if none."""
+    @property
+    def panel_in_use(self) -> str:
+        """What has the focus: a panel, or the prompt under its current name."""
+        ...
 
 
 Scope = Literal["panel", "screen", "everywhere"]
 """Where a command applies: in some panels, on one screen, or on every screen."""
-AnySituation = TypeVar("AnySituation", bound=Situation, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Need(Generic[AnySituation]):
+class Need:
     """A precondition of a command."""
 
-    met: Callable[[AnySituation], object]
+    met: Callable[[Any], object]
+    """Asks the screen."""
     reason: str
     """The reason shown if it is not met, as one clause."""
 
@@ -92,18 +82,18 @@ class Command:
     """Position in the footer; the highest are dropped first if there is no room."""
     palette: bool
     """Whether the palette lists it; cursor movement is not worth a search."""
-    needs: tuple[Need[Any], ...]
+    needs: tuple[Need, ...]
     """Preconditions; the first unmet one is given as the reason."""
     when: Callable[[Any], object] | None
     """Whether a temporary command, such as the answer to a question, exists now."""
 
-    def applies(self, situation: Situation) -> bool:
+    def applies(self, here: Here) -> bool:
         """Whether its keys trigger it here."""
-        return situation.panel in self.panels and (self.when is None or bool(self.when(situation)))
+        return here.panel_in_use in self.panels and (self.when is None or bool(self.when(here)))
 
-    def refusal(self, situation: Situation) -> str:
+    def refusal(self, here: Here) -> str:
         """Why it is unavailable, as one clause; empty if it is available."""
-        return next((need.reason for need in self.needs if not need.met(situation)), "")
+        return next((need.reason for need in self.needs if not need.met(here)), "")
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
@@ -118,7 +108,7 @@ def command(
     footer: str = "",
     rank: int = 50,
     palette: bool = True,
-    needs: Sequence[Need[Any]] = (),
+    needs: Sequence[Need] = (),
     when: Callable[[Any], object] | None = None,
 ) -> Callable[[Method], Method]:
     """Makes a method a command; its docstring is its help.
@@ -221,43 +211,39 @@ class Catalog:
         """Bindings for the screen; each key is resolved when it is pressed."""
         return [Binding(key, f"press('{key}')", show=False, priority=True) for key in self.keys]
 
-    def means(self, key: str, situation: Situation) -> bool:
-        return any(key in each.keys and each.applies(situation) for each in self.commands)
+    def means(self, key: str, here: Here) -> bool:
+        return any(key in each.keys and each.applies(here) for each in self.commands)
 
-    def resolve(self, key: str, situation: Situation) -> Command | None:
+    def resolve(self, key: str, here: Here) -> Command | None:
         """The command a key triggers here, or ``None``.
 
         Temporary commands get their letters only if no other command can use them: a user who moves between
         results or labels one must not accidentally answer a question that just came up.
         """
-        found = [each for each in self.commands if key in each.keys and each.applies(situation)]
+        found = [each for each in self.commands if key in each.keys and each.applies(here)]
         if len(found) > 1 and found[0].when is not None and len(key) == 1:
-            found.sort(key=lambda each: each.when is not None or bool(each.refusal(situation)))
+            found.sort(key=lambda each: each.when is not None or bool(each.refusal(here)))
         return found[0] if found else None
 
-    def answers_by_letter(self, situation: Situation) -> bool:
+    def answers_by_letter(self, here: Here) -> bool:
         """Whether plain letters answer the gate here; otherwise only ctrl with the letter does."""
         answers = (self["answer_yes"], self["answer_no"])
-        return all(self.resolve(each.keys[0], situation) is each for each in answers)
+        return all(self.resolve(each.keys[0], here) is each for each in answers)
 
-    def footer(self, situation: Situation) -> list[tuple[str, str]]:
+    def footer(self, here: Here) -> list[tuple[str, str]]:
         """Keys and labels of the commands available now, most important first."""
         groups: dict[str, tuple[int, list[str]]] = {}
         for each in self.commands:
-            if (
-                not each.footer
-                or each.refusal(situation)
-                or self.resolve(each.keys[0], situation) is not each
-            ):
+            if not each.footer or each.refusal(here) or self.resolve(each.keys[0], here) is not each:
                 continue
             _rank, keys = groups.setdefault(each.footer, (each.rank, []))
             keys.append(each.shown_keys[0])
         ordered = sorted(groups.items(), key=lambda group: group[1][0])
         return [(_joined(keys), words) for words, (_rank, keys) in ordered]
 
-    def scoped(self, scope: Scope, situation: Situation) -> list[Command]:
+    def scoped(self, scope: Scope, here: Here) -> list[Command]:
         """The commands of a scope that apply here."""
-        return [each for each in self.commands if each.scope == scope and each.applies(situation)]
+        return [each for each in self.commands if each.scope == scope and each.applies(here)]
 
 
 def _joined(keys: Sequence[str]) -> str:

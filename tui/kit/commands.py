@@ -13,7 +13,7 @@ from textual.content import Content
 
 from engine.store import programs
 from tui.kit import clipboard
-from tui.kit.command import Catalog, Command, Need, Scope, Situation, command, command_of
+from tui.kit.command import Catalog, Command, Here, Need, Scope, command, command_of
 from tui.kit.editor import editor_command, file_of, with_terminal
 from tui.kit.frame import Frame
 from tui.kit.messages import NextTheme
@@ -27,25 +27,25 @@ Signs = Sequence[tuple[str, str]]
 """Signs a panel draws, with their meanings."""
 
 
-def help_lines(catalog: Catalog, situation: Situation, signs: Signs, width: int, roles: Roles) -> list[Row]:
+def help_lines(catalog: Catalog, here: Here, signs: Signs, width: int, roles: Roles) -> list[Row]:
     """Draws the help for the focused panel, generated from the commands."""
     titles: dict[Scope, str] = {
-        "panel": f"in {situation.panel}",
+        "panel": f"in {here.panel_in_use}",
         "screen": "on this screen",
         "everywhere": "everywhere",
     }
     rows: list[Row] = []
     for scope, title in titles.items():
-        commands = catalog.scoped(scope, situation)
+        commands = catalog.scoped(scope, here)
         if commands:
             rows += [Row()] if rows else []
             rows.append(Row((title, roles.strong)))
-            rows += [row for each in commands for row in _command(each, situation, width, roles)]
+            rows += [row for each in commands for row in _command(each, here, width, roles)]
     return [*rows, *_signs(signs, width, roles)]
 
 
-def _command(command: Command, situation: Situation, width: int, roles: Roles) -> list[Row]:
-    refusal = command.refusal(situation)
+def _command(command: Command, here: Here, width: int, roles: Roles) -> list[Row]:
+    refusal = command.refusal(here)
     keys = joined_within(command.shown_keys, _KEYS - 1, between=" ")
     lead = Row().fit(keys, _KEYS, roles.faint if refusal else roles.accent)
     pieces = [(command.help, roles.muted if refusal else roles.normal)]
@@ -63,8 +63,8 @@ def _signs(signs: Signs, width: int, roles: Roles) -> list[Row]:
     return [Row(), Row(("signs", roles.strong)), *lines] if lines else []
 
 
-WRITABLE: Need[Situation] = Need(lambda here: not here.read_only, "the workspace is read-only")
-ROWS: Need[Situation] = Need(lambda here: here.rows, "there is nothing here yet")
+WRITABLE = Need(lambda here: not here.read_only, "the workspace is read-only")
+ROWS = Need(lambda here: here.rows, "there is nothing here yet")
 
 
 def _moves(motion: Motion, title: str, where: str) -> Callable[[Any], None]:
@@ -290,18 +290,16 @@ class Commanded(Frame):
     @command("question_mark", title="Help", footer="help", rank=14)
     def help(self) -> None:
         """Show what each key does here."""
-        catalog, situation = self.catalog, self.situation
-        signs = self.panel_named(situation.panel).signs
-        self.page("help", lambda width, roles: help_lines(catalog, situation, signs, width, roles), full=True)
+        signs = self.panel_named(self.panel_in_use).signs
+        self.page("help", lambda width, roles: help_lines(self.catalog, self, signs, width, roles), full=True)
 
     @command(
         "exclamation_mark",
-        title="Show problems", needs=[Need(lambda here: here.problems, "there are no problems")],
+        title="Show problems", needs=[Need(lambda here: here.found_problems, "there are no problems")],
     )  # fmt: skip
     def problems(self) -> None:
         """List the problems found in settings, topics and files, with line and hint."""
-        status = self.bench.status
-        lines = [str(problem) for problem in status.problems] if status is not None else []
+        lines = list(map(str, self.found_problems))
         self.page("problems", lambda width, roles: _bullets(lines, width, roles))
 
     @command("T", title="Next theme")
@@ -345,11 +343,10 @@ class Commands(Provider):
         """All commands, in the order of the help, unavailable ones last."""
         screen = self.screen
         if isinstance(screen, Commanded):
-            situation = screen.situation
-            offered = [each for each in screen.catalog if each.palette and _offered(each, situation)]
-            for command in sorted(offered, key=lambda each: _reason(screen, each, situation) != ""):
+            offered = [each for each in screen.catalog if each.palette and _offered(each, screen)]
+            for command in sorted(offered, key=lambda each: _reason(screen, each) != ""):
                 text = f"{command.title}  ({command.shown_keys[0]})"
-                help_text = _help(screen, command, situation)
+                help_text = _help(screen, command)
                 yield DiscoveryHit(Content(text), partial(screen.do, command), text=text, help=help_text)
 
     async def search(self, query: str) -> Hits:
@@ -358,30 +355,29 @@ class Commands(Provider):
         if not isinstance(screen, Commanded):
             return
         matcher = self.matcher(query)
-        situation = screen.situation
         for each in screen.catalog:
-            score = matcher.match(each.title) if each.palette and _offered(each, situation) else 0
+            score = matcher.match(each.title) if each.palette and _offered(each, screen) else 0
             if score > 0:
                 yield Hit(
                     score,
                     matcher.highlight(each.title),
                     partial(screen.do, each),
                     text=each.title,
-                    help=_help(screen, each, situation),
+                    help=_help(screen, each),
                 )
 
 
-def _offered(command: Command, situation: Situation) -> bool:
+def _offered(command: Command, here: Here) -> bool:
     """Temporary commands are listed only while they apply, all others always."""
-    return command.applies(situation) or command.when is None
+    return command.applies(here) or command.when is None
 
 
-def _help(screen: Commanded, command: Command, situation: Situation) -> str:
-    reason = _reason(screen, command, situation)
+def _help(screen: Commanded, command: Command) -> str:
+    reason = _reason(screen, command)
     return f"not now: {reason}" if reason else command.help
 
 
-def _reason(screen: Commanded, command: Command, situation: Situation) -> str:
-    if not command.applies(situation) and not screen.in_line:
+def _reason(screen: Commanded, command: Command) -> str:
+    if not command.applies(screen) and not screen.in_line:
         return screen.only_in(command)
-    return command.refusal(situation)
+    return command.refusal(screen)

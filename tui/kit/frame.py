@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,15 +13,13 @@ from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
 
 from tui.kit.bars import Footer, Header, QuestionBar, TooSmall
-from tui.kit.command import Catalog, Command, Situation
+from tui.kit.command import Catalog, Command
 from tui.kit.panel import Panel
 from tui.kit.prompt import Mode, PromptLine
 from tui.render.safe import visible
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
-
-AnySituation = TypeVar("AnySituation", bound=Situation)
 
 LETTERS_S = 1.0
 """Maximum seconds a key waits for letters typed before it."""
@@ -35,8 +33,7 @@ class Frame(Screen[None], inherit_bindings=False):
     """The base of the workbench and the screens above it.
 
     A subclass defines its panels in ``body``, which of them are visible in ``in_view``, their places and
-    content in ``lay_out`` and ``show``, the name of its prompt in ``line``, and what its commands depend on
-    in ``situation``.
+    content in ``lay_out`` and ``show``, and the name of its prompt in ``line``. Its commands depend on it.
 
     Args:
         used: The panel focused first.
@@ -100,28 +97,31 @@ class Frame(Screen[None], inherit_bindings=False):
     def panel_changed(self) -> None:
         """The focus moved to another panel."""
 
-    @property
-    def glance(self) -> Situation:
-        """The part of the situation that decides whether a key is handled; computed for every key press."""
-        return Situation(panel=self.panel_in_use, question=bool(self.bench.questions.open))
+    # What commands depend on
 
     @property
-    def situation(self) -> Situation:
-        """What the commands depend on; screens override it to return their own kind."""
-        return self.situated(Situation)
+    def question(self) -> bool:
+        """Whether the gate is waiting for an answer."""
+        return bool(self.bench.questions.open)
 
-    def situated(self, kind: type[AnySituation], **fields: Any) -> AnySituation:
-        """Builds a situation from the common fields and those of the screen."""
-        status = self.bench.status
-        known: dict[str, Any] = {
-            "panel": self.panel_in_use,
-            "question": bool(self.bench.questions.open),
-            "zoomed": self.zoomed is not None,
-            "read_only": status is not None and status.read_only,
-            "rows": 0 if self.in_line else self.panel_named(self.panel_in_use).row_count,
-            "problems": len(status.problems) if status is not None else 0,
-        }
-        return kind(**known, **fields)
+    @property
+    def read_only(self) -> bool:
+        return self.bench.status is not None and self.bench.status.read_only
+
+    @property
+    def rows(self) -> int:
+        """Rows of the focused list."""
+        return 0 if self.in_line else self.panel_named(self.panel_in_use).row_count
+
+    @property
+    def found_problems(self) -> Sequence[object]:
+        """Problems found in files."""
+        return self.bench.status.problems if self.bench.status is not None else ()
+
+    @property
+    def file(self) -> str:
+        """The file that the editor would open, relative to the workspace; empty if there is none."""
+        return ""
 
     # Layout
 
@@ -176,9 +176,8 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def update_footer(self) -> None:
         if self.is_mounted and not self.gone:
-            situation = self.situation
-            self.query_one(Footer).show(self.catalog.footer(situation))
-            self.query_one(QuestionBar).answer_by(letters=self.catalog.answers_by_letter(situation))
+            self.query_one(Footer).show(self.catalog.footer(self))
+            self.query_one(QuestionBar).answer_by(letters=self.catalog.answers_by_letter(self))
 
     def say(self, text: str, *, error: bool = False) -> None:
         """Shows a notification."""
@@ -251,18 +250,17 @@ class Frame(Screen[None], inherit_bindings=False):
         if action != "press":
             return super().check_action(action, parameters)
         key = str(parameters[0])
-        return self.catalog.means(key, self.glance) or self.elsewhere(key) is not None
+        return self.catalog.means(key, self) or self.elsewhere(key) is not None
 
     async def action_press(self, key: str) -> None:
         """Performs the command of a key, or says why it is unavailable."""
         if self.in_line:
             await self._letters_arrived()
-        situation = self.situation
-        command = self.catalog.resolve(key, situation)
+        command = self.catalog.resolve(key, self)
         if self.too_small and (command is None or command.name not in UNSEEN):
             return
         if command is not None:
-            self.perform(command, situation)
+            self.perform(command)
         elif other := self.elsewhere(key):
             self.say(self.only_in(other))
 
@@ -297,9 +295,9 @@ class Frame(Screen[None], inherit_bindings=False):
         """The displayed key of a command."""
         return self.catalog[name].shown_keys[0]
 
-    def perform(self, command: Command, situation: Situation) -> None:
+    def perform(self, command: Command) -> None:
         """Performs a command, or says why it is unavailable."""
-        refusal = command.refusal(situation)
+        refusal = command.refusal(self)
         if refusal:
             self.say(refusal)
         else:
@@ -307,10 +305,9 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def do(self, command: Command) -> None:
         """Performs a command chosen in the palette."""
-        if self.in_line and not command.applies(self.situation):
+        if self.in_line and not command.applies(self):
             self.leave_line()
-        situation = self.situation
-        if command.applies(situation):
-            self.perform(command, situation)
+        if command.applies(self):
+            self.perform(command)
         else:
             self.say(self.only_in(command))

@@ -76,6 +76,13 @@ class RowList(Panel, Generic[Item]):
         """The text for an empty list."""
         return []
 
+    def text_of(self, item: Item) -> str:
+        """What is copied of an item."""
+        return ""
+
+    def selected_text(self) -> str:
+        return self.text_of(self.selected) if self.selected is not None else ""
+
     @property
     def row_count(self) -> int:
         """The number of rows after filtering."""

@@ -85,10 +85,7 @@ class PromptsPanel(KeyedRows[Listed]):
         passages = item.prompt.passages
         return item.prompt.message, item.prompt.path, item.prompt.day, *(each.text for each in passages)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: Listed) -> str:
         return item.summary or (f"{item.prompt.path}:{item.prompt.line}" if item.prompt is not None else "")
 
 

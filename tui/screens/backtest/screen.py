@@ -11,7 +11,7 @@ from textual.containers import Container
 
 from engine.errors import AutopoiesisError
 from tui.kit.bench import Played
-from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
@@ -19,7 +19,7 @@ from tui.kit.prompt import Mode
 from tui.render.draw import Row, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
-from tui.screens.backtest.draw import Listed, PromptsPanel, ToldPanel, ToldView, head_of, listed
+from tui.screens.backtest.draw import PromptsPanel, ToldPanel, ToldView, head_of, listed
 
 if TYPE_CHECKING:
     from engine.recall.labels import Labels, Place
@@ -38,15 +38,8 @@ class Rating:
     useful: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BacktestSituation(Situation):
-    playing: bool = False
-    prompt: bool = False
-    """A prompt is selected."""
-
-
-IDLE: Need[BacktestSituation] = Need(lambda here: not here.playing, "the past is being played")
-A_PROMPT: Need[BacktestSituation] = Need(lambda here: here.prompt, "no prompt is selected")
+IDLE = Need(lambda here: not here.doing, "the past is being played")
+A_PROMPT = Need(lambda here: (item := here.prompts.selected) and item.prompt, "no prompt is selected")
 
 
 def _rates(key: str, word: str, useful: bool) -> Callable[[BacktestScreen], None]:
@@ -249,13 +242,3 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
             told = tuple(each.labelled(labels) for each in found.told)
             self.bench.backtest = replace(self.played, found=replace(found, told=told))
         self.show()
-
-    @property
-    def situation(self) -> BacktestSituation:
-        selected: Listed | None = self.prompts.selected
-        return self.situated(
-            BacktestSituation,
-            filtered=bool(self.query_text),
-            playing=bool(self.doing),
-            prompt=selected is not None and selected.prompt is not None,
-        )

@@ -286,9 +286,6 @@ class DiscussionsPanel(KeyedRows[DiscussionItem]):
         selected = self.selected
         self.set_frame(beside, selected.note if selected is not None else "")
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: DiscussionItem) -> str:
         parts = (item.state.discussion_id, item.name, item.cached, item.expires, item.left, item.state.why)
         return " ".join(part for part in parts if part)

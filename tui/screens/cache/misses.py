@@ -183,10 +183,7 @@ class MissesPanel(KeyedRows[MissItem]):
                 joined_within(tally(self.found), room - 12), joined_within(span_of(self.found), room - 4)
             )
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: MissItem) -> str:
         if isinstance(item, LastMiss):
             return f"{item.entry.state.discussion_id} {item.entry.state.why}"
         return f"layer {item.layer} ({item.name}) {item.source} {item.times} times, {item.lost} tokens"

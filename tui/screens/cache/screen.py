@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal
 from textual.timer import Timer
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed
 from tui.kit.lanes import Lane
@@ -158,17 +158,7 @@ class CacheState:
             self._changing.pop(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSituation(Situation):
-    cached: bool = False
-    """The selected discussion has a cache now."""
-    caching: bool = False
-    """Caching is enabled for the selected discussion."""
-    discussion: str = ""
-    """The selected discussion's id, if any."""
-
-
-A_DISCUSSION: Need[CacheSituation] = Need(lambda here: here.discussion, "no discussion is selected")
+A_DISCUSSION = Need(lambda here: here.discussion(), "no discussion is selected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +330,18 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
 
     # The selection
 
+    @property
+    def cached(self) -> bool:
+        """Whether the selected discussion has a cache now."""
+        item = self.discussions.selected
+        return item is not None and item.state.is_cached(self.bench.clock.now())
+
+    @property
+    def caching(self) -> bool:
+        """Whether caching is enabled for it."""
+        item = self.discussions.selected
+        return item is not None and item.state.enabled
+
     def discussion(self) -> DiscussionCache | None:
         """The discussion that commands apply to."""
         if self.panel_in_use == "misses":
@@ -348,6 +350,7 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         item = self.discussions.selected
         return item.entry if item is not None and self.panel_in_use == "discussions" else None
 
+    @property
     def file(self) -> str:
         """The file behind the selection; empty for none, or if it no longer exists."""
         return self.existing(self._path())
@@ -387,7 +390,7 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         line, where, item = 0, self.state.where, self.settings.selected
         if self.panel_in_use == "settings" and where is not None and item is not None:
             line = where.lines.get(item.name, 0)
-        self.edit_file(self.file(), line)
+        self.edit_file(self.file, line)
         self.look()
 
     @command(
@@ -496,18 +499,6 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         "misses", "4", "the misses",
         ": the reason for the last one, and what broke prefixes, how often and at what cost", rank=24,
     )  # fmt: skip
-
-    @property
-    def situation(self) -> CacheSituation:
-        item = self.discussions.selected
-        selected = self.discussion()
-        return self.situated(
-            CacheSituation,
-            file=self.file(),
-            discussion=selected.state.discussion_id if selected is not None else "",
-            cached=item is not None and item.state.is_cached(self.bench.clock.now()),
-            caching=item is not None and item.state.enabled,
-        )
 
     def _changed(self, change: CacheChange, message: str, *, error: bool = False) -> None:
         self.say(message, error=error)

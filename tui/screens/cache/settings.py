@@ -187,7 +187,5 @@ class SettingsPanel(KeyedRows[SettingItem]):
         problem = self.where is not None and bool(self.where.problem)
         self.set_frame("", place_of(item, self.where) if item is not None else "", error=problem)
 
-    def selected_text(self) -> str:
-        """The selected setting as a line: ``cache.anthropic: on``."""
-        item = self.selected
-        return f"{item.name}: {setting_text(item.name, item.value)}" if item is not None else ""
+    def text_of(self, item: SettingItem) -> str:
+        return f"{item.name}: {setting_text(item.name, item.value)}"

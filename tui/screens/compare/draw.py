@@ -102,9 +102,8 @@ class SidesPanel(KeyedRows[SideItem]):
         name = clip(first_line(item.name), max(8, width - row.cells - detail.cells - 1))
         return row.add(name, roles.strong if item.sides else roles.normal).right(detail, width).cut(width)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.name} {item.revision}" if item is not None else ""
+    def text_of(self, item: SideItem) -> str:
+        return f"{item.name} {item.revision}"
 
 
 class FilesPanel(KeyedRows[FileItem]):
@@ -129,8 +128,8 @@ class FilesPanel(KeyedRows[FileItem]):
         path = clip_start(item.path, max(8, width - row.cells - right.cells - 1))
         return row.add(path, roles.strong if chosen else roles.normal).right(right, width).cut(width)
 
-    def selected_text(self) -> str:
-        return self.selected.path if self.selected is not None else ""
+    def text_of(self, item: FileItem) -> str:
+        return item.path
 
 
 Draw = Callable[[int, Roles], list[Row]]

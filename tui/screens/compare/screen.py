@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from engine.lifecycle.reconstruction.comparison import Recall, recalled
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -47,25 +47,15 @@ _NOTHING = (
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareSituation(Situation):
-    side: str = ""
-    """The selected branch or snapshot, if any."""
-    both: bool = False
-    """Two sides are being compared."""
-    branch: bool = False
-    """The right side can be merged."""
-    here: bool = False
-    """The left side is the workspace's current branch."""
-
-
-A_SIDE: Need[CompareSituation] = Need(lambda here: here.side, "no branch or snapshot is selected")
-BOTH: Need[CompareSituation] = Need(lambda here: here.both, "there is nothing to compare with")
-A_BRANCH: Need[CompareSituation] = Need(
-    lambda here: here.branch, "the right side is not an explore/ or extract/ branch"
+A_SIDE = Need(lambda here: here.sides.selected, "no branch or snapshot is selected")
+BOTH = Need(lambda here: here.compared, "there is nothing to compare with")
+A_BRANCH = Need(
+    lambda here: (side := here.side(here.right)) and side.branch,
+    "the right side is not an explore/ or extract/ branch",
 )
-HERE: Need[CompareSituation] = Need(
-    lambda here: here.here, "the left side is not the current branch; press l on the first line to select it"
+HERE = Need(
+    lambda here: here.left == here.current,
+    "the left side is not the current branch; press l on the first line to select it",
 )
 
 
@@ -260,7 +250,7 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
     @command("l", title="Use as the left side", panels=["sides"], footer="left", rank=1, needs=[A_SIDE])
     def as_left(self) -> None:
         """Use the selected branch or snapshot as the left side."""
-        self.choose(self.situation.side, self.right)
+        self.choose(self.sides.selected.name if self.sides.selected else "", self.right)
 
     @command(
         "enter", "r", title="Use as the right side", panels=["sides"], footer="right", rank=0,
@@ -268,7 +258,7 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
     )  # fmt: skip
     def as_right(self) -> None:
         """Use the selected branch or snapshot as the right side."""
-        self.choose(self.left, self.situation.side)
+        self.choose(self.left, self.sides.selected.name if self.sides.selected else "")
 
     @command("w", title="Toggle whole texts", footer="whole", rank=6, needs=[BOTH])
     def toggle_whole(self) -> None:
@@ -326,14 +316,3 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         self.merge = None
         self.show_text()
         self.look()
-
-    @property
-    def situation(self) -> CompareSituation:
-        item, right = self.sides.selected, self.side(self.right)
-        return self.situated(
-            CompareSituation,
-            side=item.name if item is not None else "",
-            both=self.compared is not None,
-            branch=right is not None and right.branch,
-            here=self.left == self.current,
-        )

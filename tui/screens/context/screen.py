@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import FullScreen
 from tui.kit.messages import Burst
@@ -71,13 +71,7 @@ class WriteRequest:
     replace: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSituation(Situation):
-    prompt: bool = False
-    """A compiled prompt is shown."""
-
-
-A_PROMPT: Need[ContextSituation] = Need(lambda here: here.prompt, "there is no prompt")
+A_PROMPT = Need(lambda here: here.state.compiled, "there is no prompt")
 
 
 class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
@@ -565,6 +559,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             return change.after.source or change.before.source
         return state.chosen.source if state.chosen is not None and not state.comparing else ""
 
+    @property
     def file(self) -> str:
         """The source, if it is an existing file."""
         source = self.source()
@@ -591,7 +586,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
     def edit(self) -> None:
         """Open the selection's file in $VISUAL or $EDITOR at its line, then recompile the prompt."""
         self._file_of = ("", "")
-        self.edit_file(self.file(), self._line())
+        self.edit_file(self.file, self._line())
         self.refetch()
 
     @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
@@ -635,15 +630,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         ", with sizes, scores and reasons", rank=30,
     )  # fmt: skip
     focus_slots = goes_to("slots", "4", "the budget", ": use and cap of each slot", rank=30)
-
-    @property
-    def situation(self) -> ContextSituation:
-        return self.situated(
-            ContextSituation,
-            filtered=bool(self.state.queries[self.listed]),
-            file=self.file(),
-            prompt=self.state.compiled is not None,
-        )
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:

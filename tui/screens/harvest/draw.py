@@ -176,10 +176,7 @@ class ChoicesPanel(KeyedRows[Choice]):
             beside = f"{count(self.row_count)} of {count(len(self.items))} · /{self.query_text}"
         self.set_frame(beside, first_line(item.candidate.why) if item is not None else "")
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: Choice) -> str:
         each = item.candidate
         return " ".join(filter(None, (each.kind, each.path, str(each.size), each.why, each.sha256)))
 
@@ -224,9 +221,8 @@ class SwitchesPanel(KeyedRows[SwitchItem]):
             .cut(width)
         )
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.title}: {'on' if item.on else 'off'}" if item is not None else ""
+    def text_of(self, item: SwitchItem) -> str:
+        return f"{item.title}: {'on' if item.on else 'off'}"
 
 
 class ProgressPanel(KeyedRows[StageItem]):
@@ -267,9 +263,8 @@ class ProgressPanel(KeyedRows[StageItem]):
         item = self.selected
         self.set_frame(count(len(self.items)), item.words if item is not None else "")
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.path} {item.words}".strip() if item is not None else ""
+    def text_of(self, item: StageItem) -> str:
+        return f"{item.path} {item.words}".strip()
 
 
 _fact = partial(fact, labels=_LABEL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from textual.containers import Container
 from textual.timer import Timer
 
 from tui.kit.bars import Bar
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
@@ -171,23 +170,13 @@ def elapsed(done: int, whole: int, seconds: float) -> str:
     return f"{count(done)} of {count(whole)} · {left(max(0.0, seconds))}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarvestSituation(Situation):
-    selectable: bool = False
-    """The selected conversation can be harvested or reclaimed."""
-    brake: int = 0
-    """The number the user must type before that many conversations go to the trash; 0 for none."""
-    failures: int = 0
-    chosen: int = 0
-    """How many conversations a harvest would read."""
-    harvesting: bool = False
-
-
-CHOSEN: Need[HarvestSituation] = Need(lambda here: here.chosen, "no conversations to harvest are selected")
-NOT_RUNNING: Need[HarvestSituation] = Need(
-    lambda here: not here.harvesting, "a harvest is running; x stops it, b leaves it running"
+CHOSEN = Need(
+    lambda here: here.state.run is None and here.state.chosen, "no conversations to harvest are selected"
 )
-RUNNING: Need[HarvestSituation] = Need(lambda here: here.harvesting, "no harvest is running")
+NOT_RUNNING = Need(
+    lambda here: not here.state.running, "a harvest is running; x stops it, b leaves it running"
+)
+RUNNING = Need(lambda here: here.state.running, "no harvest is running")
 
 
 class HarvestScreen(
@@ -383,7 +372,8 @@ class HarvestScreen(
         "space",
         title="Select or deselect the conversation", panels=["pick"], footer="select", rank=2,
         needs=[
-            Need(lambda here: here.selectable, "this conversation is skipped, for the reason shown"),
+            Need(lambda here: (item := here.pick.selected) and item.selectable,
+                 "this conversation is skipped, for the reason shown"),
         ],
     )  # fmt: skip
     def toggle(self) -> None:
@@ -451,6 +441,12 @@ class HarvestScreen(
             about = f"{progress.brake} to move them to the trash"
             self.open_line("number", "number", about=about)
 
+    @property
+    def brake(self) -> int:
+        """The number to type before that many conversations go to the trash; 0 for none."""
+        progress = self.state.progress
+        return progress.brake if progress is not None and progress.ended else 0
+
     def typed(self, text: str) -> None:
         """Moves the conversations only if exactly the right number was typed."""
         run = self.state.confirmed_run(self.bench.clock.monotonic())
@@ -466,7 +462,7 @@ class HarvestScreen(
     @command(
         "f",
         title="Retry failed conversations", panels=["outcome"], footer="retry failed", rank=2,
-        needs=[Need(lambda here: here.failures, "no harvest failed")],
+        needs=[Need(lambda here: here.state.failures, "no harvest failed")],
     )  # fmt: skip
     def retry(self) -> None:
         """Rescan, and select the conversations that failed in this harvest."""
@@ -518,20 +514,6 @@ class HarvestScreen(
     @property
     def waiting(self) -> bool:
         return super().waiting or self.state.running
-
-    @property
-    def situation(self) -> HarvestSituation:
-        state, progress = self.state, self.state.progress
-        item = self.pick.selected
-        return self.situated(
-            HarvestSituation,
-            filtered=bool(self.words),
-            selectable=item is not None and item.selectable,
-            chosen=len(state.chosen) if state.run is None else 0,
-            harvesting=state.running,
-            failures=len(state.failures),
-            brake=progress.brake if progress is not None and progress.ended else 0,
-        )
 
     def _progressed(self) -> None:
         progress = self.state.progress

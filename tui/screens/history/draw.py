@@ -187,9 +187,8 @@ class CommitsPanel(KeyedRows[CommitRow]):
             below = clip(below, max(8, self.size.width - 6)) if cell_len(below) else ""
         self.set_frame(" · ".join(filter(None, parts)), below)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.revision} {item.entry.subject}" if item is not None else ""
+    def text_of(self, item: CommitRow) -> str:
+        return f"{item.revision} {item.entry.subject}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +357,8 @@ class BlamePanel(KeyedRows[BlameRow]):
             filter(None, (clip(taught, max(8, self.size.width - 20)), total))
         ))  # fmt: skip
 
-    def selected_text(self) -> str:
-        return visible(self.selected.line.text) if self.selected is not None else ""
+    def text_of(self, item: BlameRow) -> str:
+        return visible(item.line.text)
 
 
 View = Literal["diff", "file", "blame", "conversation", "undo"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed
 from tui.kit.lanes import Lane
@@ -62,30 +61,15 @@ SUBJECT = 80
 """Characters of a subject shown in a question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistorySituation(Situation):
-    commit: str = ""
-    """The revision of the selected commit; empty if none."""
-    chosen: str = ""
-    """The path of the file shown; empty if none."""
-    conversation: str = ""
-    """The path of the conversation it came from."""
-    view: View = "diff"
-    ready: bool = False
-    """The planned undo can be applied."""
-    busy: str = ""
-    """What keeps the repository from committing; empty if nothing does."""
+A_COMMIT = Need(lambda here: here.revision, "no commit is selected")
+A_FILE = Need(lambda here: here.chosen, "the commit changed no file")
 
 
-A_COMMIT: Need[HistorySituation] = Need(lambda here: here.commit, "no commit is selected")
-A_FILE: Need[HistorySituation] = Need(lambda here: here.chosen, "the commit changed no file")
-
-
-def _not_blocked(kind: str, reason: str) -> Need[HistorySituation]:
+def _not_blocked(kind: str, reason: str) -> Need:
     return Need(lambda here: here.busy != kind, reason)
 
 
-CAN_COMMIT: tuple[Need[HistorySituation], ...] = (
+CAN_COMMIT: tuple[Need, ...] = (
     *(_not_blocked(kind, reason) for kind, reason in _BLOCKERS.items()),
     Need(lambda here: not here.busy, "a git operation is in progress; finish or abort it"),
 )
@@ -412,7 +396,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     @command(
         "enter", title="Go to the line's commit", panels=["blame"], footer="its commit", rank=0,
-        needs=[Need(lambda here: here.commit, "this line is not committed yet")],
+        needs=[Need(lambda here: here.revision, "this line is not committed yet")],
     )  # fmt: skip
     def to_commit_of_line(self) -> None:
         """Go to the commit the selected line comes from, and its diff."""
@@ -455,7 +439,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
     )
     def of_file(self) -> None:
         """Show only commits that changed the selected file, following renames; press again to show all."""
-        self._narrow_to(self.state.kind, "" if self.state.path else self.situation.chosen)
+        self._narrow_to(self.state.kind, "" if self.state.path else self.chosen)
 
     def _narrow_to(self, kind: str, path: str) -> None:
         self.state.narrow_to(kind, path)
@@ -503,7 +487,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         self._pin("file")
 
     def _pin(self, view: View) -> None:
-        chosen = self.situation.chosen
+        chosen = self.chosen
         self.state.show_diff()
         self.state.view, self.state.pinned = view, chosen
         self._content = None
@@ -515,11 +499,11 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     @command(
         "c", title="Show the conversation", footer="conversation", rank=7,
-        needs=[A_COMMIT, Need(lambda here: here.conversation, "no conversation is recorded here")],
+        needs=[A_COMMIT, Need(lambda here: here.source, "no conversation is recorded here")],
     )  # fmt: skip
     def conversation(self) -> None:
         """Show the conversation the selected blame line, or the commit, came from."""
-        path = self.situation.conversation
+        path = self.source
         self.state.show_diff()
         self.state.view, self.state.conversation = "conversation", path
         self.show_commit()
@@ -566,8 +550,9 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
     @command(
         "enter", title="Apply the undo", panels=["text"], footer="undo it", rank=0,
         needs=[
-            Need(lambda here: here.view == "undo", "there is nothing to open here"),
-            Need(lambda here: here.ready, "this commit cannot be undone; see the reasons above"),
+            Need(lambda here: here.state.view == "undo", "there is nothing to open here"),
+            Need(lambda here: (plan := here.state.plan) and plan.can_apply,
+                 "this commit cannot be undone; see the reasons above"),
             WRITABLE,
         ],
     )  # fmt: skip
@@ -611,15 +596,32 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     # The selection
 
+    @property
     def file(self) -> str:
         """The selected file or conversation if it still exists; else empty."""
-        return self.existing(self.state.conversation or self._chosen())
+        return self.existing(self.state.conversation or self.chosen)
 
-    def _chosen(self) -> str:
+    @property
+    def chosen(self) -> str:
+        """The path of the file shown; empty if none."""
         item = self.item
         return (self.state.pinned or self.state.chosen_path(item.revision)) if item is not None else ""
 
-    def _conversation(self) -> str:
+    @property
+    def revision(self) -> str:
+        """That of the selected commit or, in a blame, of the line's; empty if none."""
+        row = self._blamed() if self.panel_in_use == "blame" else None
+        return row.line.revision if row is not None else self.item.revision if self.item is not None else ""
+
+    @property
+    def busy(self) -> str:
+        """What keeps the repository from committing; empty if nothing does."""
+        repository = self.state.repository
+        return repository.kind if repository is not None and not repository.can_commit else ""
+
+    @property
+    def source(self) -> str:
+        """The path of the conversation that the selection came from."""
         row = self._blamed() if self.panel_in_use == "blame" else None
         return row.conversation if row is not None else self.commit.conversation
 
@@ -629,34 +631,15 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
     )  # fmt: skip
     def edit(self) -> None:
         """Open the current version of the file or conversation in $VISUAL or $EDITOR."""
-        self.edit_file(self.file())
+        self.edit_file(self.file)
         self.look()
 
     @command("y", title="Copy the commit hash", footer="copy", rank=22, needs=[A_COMMIT])
     def copy_it(self) -> None:
         """Copy the full hash of the selected commit, or in a blame, of the line's commit."""
-        revision = self.situation.commit
-        self.copy_name(revision)
+        self.copy_name(self.revision)
 
     # State
-
-    @property
-    def situation(self) -> HistorySituation:
-        item, state, row = self.item, self.state, self._blamed()
-        in_blame = self.panel_in_use == "blame" and row is not None
-        busy = state.repository is not None and not state.repository.can_commit
-        kind: Any = state.repository.kind if busy and state.repository is not None else ""
-        return self.situated(
-            HistorySituation,
-            filtered=bool(self.commits.query_text or state.kind or state.path),
-            file=self.file(),
-            commit=row.line.revision if in_blame and row is not None else item.revision if item else "",
-            chosen=self._chosen(),
-            conversation=self._conversation(),
-            view=state.view,
-            ready=state.plan is not None and state.plan.can_apply,
-            busy=kind,
-        )
 
 
 def _name_and_kind(typed: str) -> tuple[str, SnapshotKind]:

@@ -86,9 +86,8 @@ class InjectionsPanel(KeyedRows["AuditEntry"]):
     def searchable(self, item: AuditEntry) -> Sequence[str]:
         return item.agent or OURS, item.project, item.session_id, item.at, what_of(item)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return " ".join((item.at, item.agent, item.session_id, what_of(item))) if item is not None else ""
+    def text_of(self, item: AuditEntry) -> str:
+        return " ".join((item.at, item.agent, item.session_id, what_of(item)))
 
 
 class PiecesPanel(SelectablePage[InjectionView]):

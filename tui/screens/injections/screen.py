@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, Self
@@ -13,7 +13,7 @@ from textual.containers import Container
 
 from engine.agents.audit import Audit, AuditEntry
 from engine.agents.week import Week, week_of
-from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail, unreadable
 from tui.kit.lanes import Lane
@@ -33,17 +33,10 @@ KEPT: dict[Kept, str] = {"injected": "", "all": "all hook runs", "failed": "only
 """What the list can show, in the order the key cycles through, with labels."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InjectionsSituation(Situation):
-    injected: bool = False
-    """The selected run injected something."""
-    chosen: bool = False
-    """It was chosen for a message, so its use can be rated."""
-
-
-INJECTED: Need[InjectionsSituation] = Need(lambda here: here.injected, "no injection is selected")
-CHOSEN: Need[InjectionsSituation] = Need(
-    lambda here: here.chosen, "only what was chosen for a message can be rated"
+INJECTED = Need(lambda here: (entry := here.injections.selected) and entry.tokens, "no injection is selected")
+CHOSEN = Need(
+    lambda here: (entry := here.injections.selected) and entry.injection,
+    "only what was chosen for a message can be rated",
 )
 
 
@@ -222,13 +215,3 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         what = f"topic {', '.join(topics)} labelled" if topics else "noted"
         self.say(f"{what}: {word}")
         self.look()
-
-    @property
-    def situation(self) -> InjectionsSituation:
-        entry = self.injections.selected
-        return self.situated(
-            InjectionsSituation,
-            filtered=bool(self.query_text),
-            injected=entry is not None and entry.tokens > 0,
-            chosen=entry is not None and entry.injection is not None,
-        )

@@ -125,10 +125,7 @@ class JobsPanel(KeyedRows[JobItem]):
         parts = [count(self.row_count), f"{count(failed)} failed" if failed else ""]
         self.set_frame(" · ".join(filter(None, parts)) if self.items else "", self.below)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: JobItem) -> str:
         return " ".join((item.row.name, item.row.cron, next_text(item), item.status))
 
 

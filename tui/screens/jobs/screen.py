@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from engine.store.cron import OFF
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -53,25 +53,13 @@ def read_table(schedule: Schedule) -> Table:
     return Table(rows, {row.name: schedule.runs(row.name, KEPT_RUNS) for row in rows}, schedule.held_by())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsSituation(Situation):
-    job: str = ""
-    """The selected job; empty if none."""
-    running: bool = False
-    topic: str = ""
-    """The topic that defines it as a trigger."""
-    refused: str = ""
-    file: str = ""
-    """The file of its topic."""
-
-
-A_JOB: Need[JobsSituation] = Need(lambda here: here.job, "no job is selected")
-NOT_RUNNING: Need[JobsSituation] = Need(lambda here: not here.running, "the job is already running")
-OWN_SCHEDULE: Need[JobsSituation] = Need(
-    lambda here: not here.topic, "its schedule is set in its topic; e opens it"
+A_JOB = Need(lambda here: here.item, "no job is selected")
+NOT_RUNNING = Need(lambda here: not (here.item and here.item.running), "the job is already running")
+OWN_SCHEDULE = Need(
+    lambda here: not (here.item and here.item.row.topic), "its schedule is set in its topic; e opens it"
 )
-A_FILE: Need[JobsSituation] = Need(lambda here: here.file, "the job does not belong to a topic")
-ALLOWED: Need[JobsSituation] = Need(lambda here: not here.refused, "the workspace is not trusted")
+A_FILE = Need(lambda here: here.file, "the job does not belong to a topic")
+ALLOWED = Need(lambda here: not (here.item and here.item.row.refused), "the workspace is not trusted")
 
 
 class JobsScreen(ListDetail, panels=("jobs", "runs")):
@@ -170,6 +158,10 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
 
     # The selected job
 
+    @property
+    def item(self) -> JobItem | None:
+        return self.jobs.selected
+
     @command("enter", "r", title="Run the job now", footer="run now", rank=0,
              needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])  # fmt: skip
     def run_now(self) -> None:
@@ -209,7 +201,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     @command("e", title="Edit the job's topic", footer="edit", rank=8, needs=[A_FILE])
     def edit(self) -> None:
         """Open the selected job's topic in $VISUAL or $EDITOR."""
-        self.edit_file(self._file(), 0)
+        self.edit_file(self.file)
         self.look()
 
     @command("y", title="Copy the job", footer="copy", rank=18, needs=[A_JOB])
@@ -217,20 +209,8 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
         """Copy the selected job's row, or the job's whole page if that has the focus."""
         self.copy_text(self.panel_named(self.panel_in_use).selected_text())
 
-    def _file(self) -> str:
-        item = self.jobs.selected
-        topic = item.row.topic if item is not None else ""
-        return self.existing(f"topics/{topic}.md") if topic else ""
-
     @property
-    def situation(self) -> JobsSituation:
-        item = self.jobs.selected
-        row = item.row if item is not None else None
-        return self.situated(
-            JobsSituation,
-            job=row.name if row is not None else "",
-            running=item is not None and item.running,
-            topic=row.topic if row is not None else "",
-            refused=row.refused if row is not None else "",
-            file=self._file(),
-        )
+    def file(self) -> str:
+        """The file of the topic that defines the selected job."""
+        topic = self.item.row.topic if self.item is not None else ""
+        return self.existing(f"topics/{topic}.md") if topic else ""

@@ -289,9 +289,8 @@ class PiecesPanel(KeyedRows[Piece]):
     def summarise(self) -> None:
         self.set_frame(self.title, self.filter_label)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return name_of(item) if item is not None else ""
+    def text_of(self, item: Piece) -> str:
+        return name_of(item)
 
 
 Group = Literal["facts", "decisions", "questions", "playbooks", "open", "done", "notes", "entries", "skills",
@@ -437,6 +436,5 @@ class GroupsPanel(KeyedRows[GroupItem]):
     def empty(self, width: int) -> list[Row]:
         return [Row(("…", self.roles.faint))]
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.group} {item.count}" if item is not None else ""
+    def text_of(self, item: GroupItem) -> str:
+        return f"{item.group} {item.count}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entrie
 from engine.store.commit_message import commit_message
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import locate
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -211,19 +211,7 @@ def targets_of(known: KnowledgeEntries, place: Place) -> Followed:
     return Followed(f"{path}:{first}" if first else path, tuple(dict.fromkeys(found)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgeSituation(Situation):
-    candidates: int = 0
-    """Files the selected unclear notes may belong to."""
-    digest: bool = False
-    """The digest is on."""
-    others: bool = False
-    """A reference was followed, and there are others."""
-    unclear: bool = False
-    """Unclear notes are selected."""
-
-
-UNCLEAR: Need[KnowledgeSituation] = Need(lambda here: here.unclear, "no notes of a missing file are selected")
+UNCLEAR = Need(lambda here: here.doubt, "no notes of a missing file are selected")
 
 
 class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=("within",)):
@@ -436,6 +424,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         """The selected item; ``None`` while the groups have the focus."""
         return self.pieces.selected if self.panel_in_use != "groups" else None
 
+    @property
     def file(self) -> str:
         """The file behind the selection; empty if there is none."""
         return self.existing(self.place_in_view()[0])
@@ -472,13 +461,18 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         "F",
         title="Next reference",
         rank=9,
-        needs=[Need(lambda here: here.others, "there are no other references; f follows one")],
+        needs=[Need(lambda here: here.has_others, "there are no other references; f follows one")],
     )
     def follow_next(self) -> None:
         """Show the next file the item links to."""
         step = self.state.trail[-1]
         self.state.trail[-1] = replace(step, at=(step.at + 1) % len(step.targets))
         self.show_reading()
+
+    @property
+    def has_others(self) -> bool:
+        """Whether a reference was followed, and there are others."""
+        return bool(self.state.trail) and len(self.state.trail[-1].targets) > 1
 
     @command("y", title="Copy the text", footer="copy", rank=12, needs=[ROWS])
     def copy_piece(self) -> None:
@@ -500,10 +494,16 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
 
     # Unclear notes
 
+    @property
+    def doubt(self) -> Rebinding | None:
+        """The question that the selected notes raise: which file they are about."""
+        piece = self.pieces.selected
+        return piece.question if isinstance(piece, NotesPiece) else None
+
     @command(
         "space",
         title="Select the next candidate", footer="candidate", rank=3,
-        needs=[UNCLEAR, Need(lambda here: here.candidates > 1, "there is no other candidate")],
+        needs=[UNCLEAR, Need(lambda here: len(here.doubt.candidates) > 1, "there is no other candidate")],
     )  # fmt: skip
     def next_candidate(self) -> None:
         """Select the next file the notes may belong to."""
@@ -517,7 +517,8 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         title="Assign the notes to the selected file", footer="assign", rank=2,
         needs=[
             UNCLEAR,
-            Need(lambda here: here.candidates, "no similar file; run: autopoiesis notes PATH --move-to NEW"),
+            Need(lambda here: here.doubt.candidates,
+                 "no similar file; run: autopoiesis notes PATH --move-to NEW"),
             WRITABLE,
         ],
     )  # fmt: skip
@@ -539,7 +540,10 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
     @command(
         "D", "delete",
         title="Delete the digest and turn it off", footer="digest off", rank=14,
-        needs=[Need(lambda here: here.digest, "the digest is already off"), WRITABLE],
+        needs=[
+            Need(lambda here: (read := here.state.read) and read.digest.on, "the digest is already off"),
+            WRITABLE,
+        ],
     )  # fmt: skip
     def digest_off(self) -> None:
         """Delete the digest and leave it out of prompts until you regenerate it; asks first."""
@@ -572,20 +576,6 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
     )
 
     # State and results
-
-    @property
-    def situation(self) -> KnowledgeSituation:
-        state, piece = self.state, self.pieces.selected
-        question = piece.question if isinstance(piece, NotesPiece) else None
-        return self.situated(
-            KnowledgeSituation,
-            filtered=bool(state.query),
-            file=self.file(),
-            digest=state.read is not None and state.read.digest.on,
-            others=bool(state.trail) and len(state.trail[-1].targets) > 1,
-            unclear=question is not None,
-            candidates=len(question.candidates) if question is not None else 0,
-        )
 
     def _changed(self, message: str, *, error: bool = False) -> None:
         self.say(message, error=error)

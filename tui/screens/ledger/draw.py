@@ -197,10 +197,7 @@ class EntriesPanel(KeyedRows[RecordItem]):
             error=bool(error) and not self.below,
         )  # fmt: skip
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: RecordItem) -> str:
         entry = item.entry
         parts = (
             item.sha256,

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from engine.errors import LedgerBroken
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
@@ -181,25 +181,13 @@ class LedgerState:
         self._items = newest_first(self._found, self.tally.lost if self.tally is not None else frozenset())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerSituation(Situation):
-    failures: int = 0
-    """Number of failed harvests."""
-    kept_in: str = ""
-    """Where the entry's conversation is; empty while unknown."""
-    broken: bool = False
-    """The ledger is damaged or missing."""
-    record: str = ""
-    """SHA-256 of the selected entry; empty if none."""
-
-
-RESTORABLE: Need[LedgerSituation] = Need(
+RESTORABLE = Need(
     lambda here: here.kept_in in ("", "in trash", "in history"),
     "the conversation is neither in the trash nor in the history",
 )
-AN_ENTRY: Need[LedgerSituation] = Need(lambda here: here.record, "no entry is selected")
-A_LEDGER: Need[LedgerSituation] = Need(lambda here: not here.broken, "the ledger is damaged; R rebuilds it")
-A_FILE: Need[LedgerSituation] = Need(lambda here: here.file, "the line or conversation no longer exists")
+AN_ENTRY = Need(lambda here: here.entries.selected, "no entry is selected")
+A_LEDGER = Need(lambda here: not here.state.broken, "the ledger is damaged; R rebuilds it")
+A_FILE = Need(lambda here: here.file, "the line or conversation no longer exists")
 
 
 class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-filter",)):
@@ -367,6 +355,7 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
             return None
         return line_of(view, self.record.line)
 
+    @property
     def file(self) -> str:
         """The file behind the selection; empty if there is none or it no longer exists."""
         line, item = self.checked_line(), self.entries.selected
@@ -382,7 +371,7 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
     def edit(self) -> None:
         """Open the selected line at its current place in $VISUAL or $EDITOR."""
         line = self.checked_line()
-        self.edit_file(self.file(), line.number if line is not None else 0)
+        self.edit_file(self.file, line.number if line is not None else 0)
         self.look()
 
     @command("e", title="Edit the line or conversation", footer="edit", rank=12, needs=[A_FILE])
@@ -443,7 +432,7 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         if item is None:
             return
         places = {"in trash": "the trash", "in history": "the history"}
-        where = places.get(self._kept_in(item), "the trash or the history")
+        where = places.get(self.kept_in, "the trash or the history")
         question = (
             f"{visible(item.entry.path, NAME)}\n"
             f"Restores it byte for byte from {where} (sha256 {item.sha256[:12]}…)."
@@ -458,15 +447,17 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         self.say(message, error=error)
         self.look()
 
-    def _kept_in(self, item: RecordItem) -> str:
-        """Where an entry's conversation is; empty while unknown."""
-        check = self.state.checks.get(item.sha256)
+    @property
+    def kept_in(self) -> str:
+        """Where the selected entry's conversation is; empty while unknown."""
+        item = self.entries.selected
+        check = self.state.checks.get(item.sha256) if item is not None else None
         return check.entry.source if check is not None and check.entry is not None else ""
 
     @command(
         "R",
         title="Rebuild the ledger", footer="rebuild", rank=1,
-        needs=[Need(lambda here: here.broken, "the ledger is intact"), WRITABLE],
+        needs=[Need(lambda here: here.state.broken, "the ledger is intact"), WRITABLE],
     )  # fmt: skip
     def rebuild(self) -> None:
         """Rebuild the ledger from the git history and what is still readable; asks first."""
@@ -488,7 +479,7 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
     @command(
         "f",
         title="Retry failed harvests", panels=["entries"], footer="retry failed", rank=6,
-        needs=[A_LEDGER, Need(lambda here: here.failures, "no harvest has failed")],
+        needs=[A_LEDGER, Need(lambda here: here.state.failed, "no harvest has failed")],
     )  # fmt: skip
     def retry(self) -> None:
         """Open the harvest with the failed conversations preselected."""
@@ -512,16 +503,3 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         self.go_to("record")
 
     # State
-
-    @property
-    def situation(self) -> LedgerSituation:
-        item = self.entries.selected
-        return self.situated(
-            LedgerSituation,
-            filtered=bool(self.entries.query_text or self.state.only),
-            file=self.file(),
-            record=item.sha256 if item is not None else "",
-            kept_in=self._kept_in(item) if item is not None else "",
-            broken=self.state.broken,
-            failures=len(self.state.failed),
-        )

@@ -126,9 +126,8 @@ class PlaybooksPanel(KeyedRows[PlaybookItem]):
         beside = joined_within(heads, self.size.width - 16)
         self.set_frame(beside if self.items else "", self.below)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.name} {item.when}" if item is not None else ""
+    def text_of(self, item: PlaybookItem) -> str:
+        return f"{item.name} {item.when}"
 
 
 class PastPanel(KeyedRows["PastRow"]):
@@ -172,6 +171,5 @@ class PastPanel(KeyedRows["PastRow"]):
         parts += ["y right", "n wrong", "u undo", "o open"] if found.rows else []
         self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return f"{item.day} {item.id} {item.score:.2f} {item.message}" if item is not None else ""
+    def text_of(self, item: PastRow) -> str:
+        return f"{item.day} {item.id} {item.score:.2f} {item.message}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -54,22 +54,10 @@ def read_items(engine: Engine) -> tuple[PlaybookItem, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaybooksSituation(Situation):
-    playbook: str = ""
-    """The selected playbook; empty if none."""
-    proposed: bool = False
-    """An agent proposed it."""
-    message: str = ""
-    """The id of the selected past message; empty if none."""
-
-
-A_MESSAGE: Need[PlaybooksSituation] = Need(lambda here: here.message, "no past message is selected")
-A_PROPOSAL: Need[PlaybooksSituation] = Need(lambda here: here.proposed, "no agent proposed it")
-A_FILE: Need[PlaybooksSituation] = Need(lambda here: here.file, "the selection is not a file")
-SOMETHING: Need[PlaybooksSituation] = Need(
-    lambda here: here.message or here.proposed, "no past message is selected"
-)
+A_MESSAGE = Need(lambda here: here.past.selected, "no past message is selected")
+A_PROPOSAL = Need(lambda here: here.draft, "no agent proposed it")
+A_FILE = Need(lambda here: here.file, "the selection is not a file")
+SOMETHING = Need(lambda here: here.past.selected or here.draft, "no past message is selected")
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
@@ -359,7 +347,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     @command("e", title="Edit the playbook", footer="edit", rank=8, needs=[A_FILE])
     def edit(self) -> None:
         """Open the selected playbook in $VISUAL or $EDITOR, then play the past to it again."""
-        self.edit_file(self._file())
+        self.edit_file(self.file)
         self.look()
         self.play()
 
@@ -368,17 +356,12 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
         super().rescan()
         self.play()
 
-    def _file(self) -> str:
-        item = self.playbooks.selected
-        return self.existing(item.path) if item is not None else ""
+    @property
+    def draft(self) -> Draft | None:
+        """What an agent proposed, if that is selected."""
+        return self.playbooks.selected.draft if self.playbooks.selected is not None else None
 
     @property
-    def situation(self) -> PlaybooksSituation:
-        item, row = self.playbooks.selected, self.past.selected
-        return self.situated(
-            PlaybooksSituation,
-            playbook=item.name if item is not None else "",
-            proposed=item is not None and item.draft is not None,
-            message=row.id if row is not None else "",
-            file=self._file(),
-        )
+    def file(self) -> str:
+        item = self.playbooks.selected
+        return self.existing(item.path) if item is not None else ""

@@ -191,9 +191,8 @@ class QueuePanel(KeyedRows[ReviewItem]):
     def summarise(self) -> None:
         self.set_frame(tally(self.items), self.filter_label)
 
-    def selected_text(self) -> str:
-        item = self.selected
-        return text_of(item.waiting) if item is not None else ""
+    def text_of(self, item: ReviewItem) -> str:
+        return text_of(item.waiting)
 
 
 @dataclass(frozen=True, slots=True)

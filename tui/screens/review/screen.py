@@ -15,7 +15,7 @@ from textual.containers import Container
 from engine.errors import AutopoiesisError
 from engine.knowledge.proposed import GROUPS, TITLES, is_shown
 from engine.knowledge.review import is_risky
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -176,16 +176,10 @@ class ReviewState:
             self._saving.discard(name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewSituation(Situation):
-    item: bool = False
-    """An item is selected."""
-    is_pending: bool = False
-    """The selected item is pending."""
-
-
-AN_ITEM: Need[ReviewSituation] = Need(lambda here: here.item, "no item is selected")
-STILL_PENDING: Need[ReviewSituation] = Need(lambda here: here.is_pending, "the item is no longer pending")
+AN_ITEM = Need(lambda here: here.queue.selected, "no item is selected")
+STILL_PENDING = Need(
+    lambda here: (item := here.queue.selected) and item.is_pending, "the item is no longer pending"
+)
 
 
 class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
@@ -433,6 +427,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
 
     # The source
 
+    @property
     def file(self) -> str:
         """The conversation of the selected item; empty if it no longer exists."""
         item = self.selected()
@@ -447,7 +442,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
         """Open the conversation at the item's line in $VISUAL or $EDITOR."""
         item = self.selected()
         if item is not None:
-            self.edit_file(self.file(), item.line)
+            self.edit_file(self.file, item.line)
             self.sources.ask(item)
 
     @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
@@ -471,17 +466,6 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
     )  # fmt: skip
 
     # State and results
-
-    @property
-    def situation(self) -> ReviewSituation:
-        item = self.queue.selected
-        return self.situated(
-            ReviewSituation,
-            filtered=bool(self.query_text),
-            file=self.file(),
-            item=item is not None,
-            is_pending=item is not None and item.is_pending,
-        )
 
     def _ended(self, name: str, done: bool) -> None:
         self.state.ended(name, done=done)

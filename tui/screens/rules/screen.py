@@ -14,7 +14,7 @@ from textual.containers import Container
 
 from engine.rules.rulebook import Rule, Rulebook, is_unlikely, most_told
 from engine.rules.watch import watcher_path, what_breaks
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
@@ -90,27 +90,8 @@ def look_up(engine: Engine, rule: Rule) -> WhyView:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulesSituation(Situation):
-    """What the rules screen's commands depend on."""
-
-    rule: str = ""
-    """The id of the selected rule; empty if none."""
-    standing: str = ""
-    project: str = ""
-    """The project it is or would be limited to."""
-    waiting: int = 0
-    """Number of rules that wait for the person."""
-    unlikely: int = 0
-    """Number of those that are less likely to be rules."""
-    reading: bool = False
-    """Sessions are being read."""
-    watched: bool = False
-    """A topic watches for violations of the selected rule."""
-
-
-A_RULE: Need[RulesSituation] = Need(lambda here: here.rule, "no rule is selected")
-UNLIKELY: Need[RulesSituation] = Need(lambda here: here.unlikely, "every rule listed is likely to be one")
+A_RULE = Need(lambda here: here.selected(), "no rule is selected")
+UNLIKELY = Need(lambda here: here.table.unlikely, "every rule listed is likely to be one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,27 +314,27 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     @command(
         "A", title="Accept frequent rules", footer="accept many", rank=2,
-        needs=[Need(lambda here: here.waiting, "no rule waits for you"), WRITABLE],
+        needs=[Need(lambda here: here.acceptable(1), "no rule waits for you"), WRITABLE],
     )  # fmt: skip
     def accept_often(self) -> None:
         """Accept all waiting rules that you said in at least a given number of sessions. As you type the
         number, the prompt shows how many rules that is.
         """
-        often = next((minimum for minimum in (OFTEN, 2) if self._acceptable(minimum)), 1)
+        often = next((minimum for minimum in (OFTEN, 2) if self.acceptable(minimum)), 1)
         self.open_line("words", "often", str(often), self._how_many(str(often)))
 
-    def _acceptable(self, minimum: int) -> int:
+    def acceptable(self, minimum: int) -> int:
         return len(self.table.book.acceptable(minimum))
 
     def _how_many(self, typed: str) -> str:
         minimum = _number(typed)
-        return plural(self._acceptable(minimum), "rule") if minimum else "type a number"
+        return plural(self.acceptable(minimum), "rule") if minimum else "type a number"
 
     def _accept_told(self, typed: str) -> None:
         minimum = _number(typed)
         if not minimum:
             self.say("not a number; nothing was changed")
-        elif not self._acceptable(minimum):
+        elif not self.acceptable(minimum):
             self.say("no rule waits that you said that often")
         else:
             self._change(lambda rules: rules.accept(min_sessions=minimum), "accepted")
@@ -422,15 +403,24 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         """
         rule = self.selected()
         if rule is not None:
-            project = "" if rule.project else self._project_of(rule)
+            project = "" if rule.project else self.project
             self._change(
                 lambda rules: rules.narrow(rule.id, project=project),
                 f"limited to {first_line(project)}" if project else "applies everywhere",
             )
 
-    def _project_of(self, rule: Rule) -> str:
-        """The project a rule is limited to, or that of the selected mention, or the latest one."""
-        selected = self.why.occurrence
+    @property
+    def standing(self) -> str:
+        """That of the selected rule; empty for none."""
+        rule = self.selected()
+        return standing(rule) if rule is not None else ""
+
+    @property
+    def project(self) -> str:
+        """The project the selected rule is limited to, or that of the selected mention, or the latest one."""
+        rule, selected = self.selected(), self.why.occurrence
+        if rule is None:
+            return ""
         return rule.project or (selected.session.project if selected is not None else "")
 
     @command("P", title="Set where the rule applies", needs=[A_RULE, WRITABLE])
@@ -580,7 +570,12 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     @command(
         "t", title="Watch agents for violations",
-        needs=[A_RULE, Need(lambda here: not here.watched, "agents are already watched for it"), WRITABLE],
+        needs=[
+            A_RULE,
+            Need(lambda here: not ((view := here.why.view) and view.watched),
+                 "agents are already watched for it"),
+            WRITABLE,
+        ],
     )  # fmt: skip
     def watch_rule(self) -> None:
         """Show the topic that would watch what agents write and run for violations of the selected rule;
@@ -624,9 +619,10 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         """Open the transcript of the selected mention, or the latest one, in $VISUAL or $EDITOR."""
         selected = self.why.occurrence
         if selected is not None:
-            self.edit_file(self._file(), selected.said.line)
+            self.edit_file(self.file, selected.said.line)
 
-    def _file(self) -> str:
+    @property
+    def file(self) -> str:
         selected = self.why.occurrence
         return self.existing(selected.session.path) if selected is not None else ""
 
@@ -634,22 +630,6 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
     def copy_rule(self) -> None:
         """Copy the text of the selected rule."""
         self.copy_text(self.rules.selected_text())
-
-    @property
-    def situation(self) -> RulesSituation:
-        rule, view = self.selected(), self.why.view
-        return self.situated(
-            RulesSituation,
-            filtered=bool(self.query_text),
-            file=self._file(),
-            rule=rule.id if rule is not None else "",
-            standing=standing(rule) if rule is not None else "",
-            project=self._project_of(rule) if rule is not None else "",
-            waiting=self._acceptable(1),
-            unlikely=len(self.table.unlikely),
-            reading=bool(self.reading),
-            watched=view is not None and view.watched,
-        )
 
 
 def _number(typed: str) -> int:

@@ -101,8 +101,8 @@ class ResultsPanel(KeyedRows[Hit]):
                 below.append("m loads more" if can else "result limit reached; add a word")
         self.set_frame(beside, joined_within(below, room - 2), error=state.phase == "error")
 
-    def selected_text(self) -> str:
-        return self.selected.result.text if self.selected is not None else ""
+    def text_of(self, item: Hit) -> str:
+        return item.result.text
 
 
 class WhyPanel(LinesPanel):

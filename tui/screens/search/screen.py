@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from textual import on
@@ -10,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.timer import Timer
 
-from tui.kit.command import Need, Situation, command
+from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import FullScreen
 from tui.kit.lanes import Lane
@@ -50,14 +49,8 @@ POLL_S = 1.0
 """How often to check on an index that is being built."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSituation(Situation):
-    result: bool = False
-    """A search result is selected."""
-
-
-A_RESULT: Need[SearchSituation] = Need(lambda here: here.result, "no result is selected")
-ITS_FILE: Need[SearchSituation] = Need(lambda here: here.file, "the file no longer exists")
+A_RESULT = Need(lambda here: here.results.selected, "no result is selected")
+ITS_FILE = Need(lambda here: here.file, "the file no longer exists")
 
 
 class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("query", "preset")):
@@ -443,6 +436,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
 
     # The selected result
 
+    @property
     def file(self) -> str:
         """The selected result's file; empty if it no longer exists."""
         selected = self.results.selected
@@ -453,7 +447,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         """Open the selected result's file in $VISUAL or $EDITOR at its first line, then repeat the search."""
         selected = self.results.selected
         if selected is not None:
-            self.edit_file(self.file(), selected.result.start_line)
+            self.edit_file(self.file, selected.result.start_line)
             self.repeat_search()
 
     @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
@@ -497,15 +491,6 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
     def copy(self) -> None:
         """Copy what the panel shows; in the results, the full text of the selected one."""
         super().copy()
-
-    @property
-    def situation(self) -> SearchSituation:
-        return self.situated(
-            SearchSituation,
-            filtered=bool(self.state.only),
-            file=self.file(),
-            result=self.results.selected is not None,
-        )
 
     @on(ResultsPanel.PastTheEnd)
     def _past_the_end(self) -> None:

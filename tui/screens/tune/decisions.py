@@ -241,10 +241,7 @@ class DecisionsPanel(KeyedRows[DecisionItem]):
             parts.insert(0, self.threshold_line)
         self.set_frame(beside, joined_within(parts, self.size.width - 4))
 
-    def selected_text(self) -> str:
-        item = self.selected
-        if item is None:
-            return ""
+    def text_of(self, item: DecisionItem) -> str:
         return f"{item.at} {item.id} {label_text(item.useful, self.roles)[0]} {item.score:.4f} {item.message}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from tui.kit.command import Need, Situation, command, command_of
+from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import FullScreen, committed
 from tui.kit.messages import Burst
@@ -53,22 +52,9 @@ LOW = 20
 _ONE_LINE = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneSituation(Situation):
-    moved: bool = False
-    """A threshold of the topic is moved and not applied."""
-    fitting: bool = False
-    loading: bool = False
-    """The log is being read and scored."""
-    decision: bool = False
-    """A message is selected."""
-    topic: str = ""
-    """The selected topic, if any."""
-
-
-THE_LOG: Need[TuneSituation] = Need(lambda here: not here.loading, "the logged messages are being scored")
-A_DECISION: Need[TuneSituation] = Need(lambda here: here.decision, "no message is selected")
-A_TOPIC: Need[TuneSituation] = Need(lambda here: here.topic, "no topic is selected")
+THE_LOG = Need(lambda here: not here.state.loading, "the logged messages are being scored")
+A_DECISION = Need(lambda here: here.decisions.selected, "no message is selected")
+A_TOPIC = Need(lambda here: here.state.known, "no topic is selected")
 THRESHOLDS = (THE_LOG, A_TOPIC)
 DECISION = (THE_LOG, A_TOPIC, A_DECISION)
 
@@ -346,7 +332,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         title="Discard the move",
         footer="discard",
         rank=4,
-        when=lambda here: here.moved,
+        when=lambda here: here.state.moved,
         needs=THRESHOLDS,
     )
     def discard(self) -> None:
@@ -358,7 +344,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         "enter",
         title="Apply the thresholds and commit", footer="apply", rank=2,
         needs=[
-            *THRESHOLDS, Need(lambda here: here.moved, "no threshold is moved"), WRITABLE,
+            *THRESHOLDS, Need(lambda here: here.state.moved, "no threshold is moved"), WRITABLE,
             Need(lambda here: here.file, "the topic's file no longer exists"),
         ],
     )  # fmt: skip
@@ -381,7 +367,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     @command(
         "f",
         title="Fit the thresholds to the labels", footer="fit", rank=8,
-        needs=[*THRESHOLDS, Need(lambda here: not here.fitting, "a fit is running")],
+        needs=[*THRESHOLDS, Need(lambda here: not here.state.fitting, "a fit is running")],
     )  # fmt: skip
     def fit(self) -> None:
         """Show the thresholds that best fit the labels, tried on held-out labels. Press again to go back."""
@@ -529,13 +515,10 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         if state.query or not self.topics.display:  # else the panel's title shows it
             self.say(f"topics: {SORTED_BY[sorting]}")
 
+    @property
     def file(self) -> str:
-        """The selected topic's file, relative to the workspace; empty for none."""
         state = self.state
-        table = state.table
-        if table is None or not state.known:
-            return ""
-        return self.existing(table.topics[state.topic].path)
+        return self.existing(state.table.topics[state.topic].path) if state.table and state.known else ""
 
     @command(
         "e",
@@ -544,7 +527,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     )  # fmt: skip
     def edit(self) -> None:
         """Open the selected topic in $VISUAL or $EDITOR. The workbench waits, then shows the changes."""
-        self.edit_file(self.file())
+        self.edit_file(self.file)
 
     def rescan(self) -> None:
         """Re-read all files and the log."""
@@ -564,23 +547,3 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         "decisions", "3", "the messages",
         ": those that flip when a threshold is moved, or those nearest the thresholds", rank=30,
     )  # fmt: skip
-
-    @property
-    def glance(self) -> TuneSituation:
-        """Includes ``moved``, because esc then discards the move."""
-        before = super().glance
-        return TuneSituation(panel=before.panel, question=before.question, moved=self.state.moved)
-
-    @property
-    def situation(self) -> TuneSituation:
-        state = self.state
-        return self.situated(
-            TuneSituation,
-            filtered=bool(state.query),
-            moved=state.moved,
-            topic=state.topic if state.known else "",
-            file=self.file(),
-            loading=state.loading,
-            decision=self.decisions.selected is not None,
-            fitting=bool(state.fitting),
-        )

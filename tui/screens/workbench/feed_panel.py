@@ -197,5 +197,5 @@ class FeedPanel(RowList[FeedEntry]):
         self.following = False
         self.summarise()
 
-    def selected_text(self) -> str:
-        return self.selected.text if self.selected is not None else ""
+    def text_of(self, item: FeedEntry) -> str:
+        return item.text

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
-from tui.kit.command import Command, Need, Situation, command, command_of
+from tui.kit.command import Command, Need, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.editor import file_of
 from tui.kit.prompt import Composer
@@ -19,21 +18,11 @@ from tui.screens.workbench.memory_panels import ledger_detail
 from tui.screens.workbench.openings import Openings
 from tui.screens.workbench.pages import ReplyScreen
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchSituation(Situation):
-    trying: bool = False
-    """The message shown was typed by hand and is not from the feed."""
-    key: str = ""
-    """The feed key of the message shown; empty for a typed message or none."""
-    topic: str = ""
-    """The selected topic, if any."""
-
-
-LOGGED: Need[BenchSituation] = Need(
-    lambda here: here.key and not here.trying, "a message you try is not in the decision log"
+LOGGED = Need(
+    lambda here: here.activation.shown.key and not here.shown.trying,
+    "a message you try is not in the decision log",
 )
-A_TOPIC: Need[BenchSituation] = Need(lambda here: here.topic, "no topic is selected")
+A_TOPIC = Need(lambda here: here.selected_topic, "no topic is selected")
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
@@ -48,7 +37,7 @@ def _to_match(key: str, direction: str, step: int) -> Callable[[Workbench], None
     return command_of(
         f"Go to the {direction} row that matches the filter.", lambda bench: bench.go_to_match(step), key,
         title=f"{direction.capitalize()} match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filtered, "no filter is set; press / to set one")],
+        needs=[Need(lambda here: here.filter_of(here.panel_in_use), "no filter is set; press / to set one")],
     )  # fmt: skip
 
 
@@ -58,12 +47,12 @@ class Workbench(
     panels=("feed", "activation", "digest", "ledger", "budget"),
     lines=("try",),
 ):
-    def perform(self, wanted: Command, situation: Situation) -> None:
+    def perform(self, wanted: Command) -> None:
         """Runs a command or says why it cannot; ``back`` always runs, since it also resumes following."""
         if wanted.name == "back":
             self.back()
         else:
-            super().perform(wanted, situation)
+            super().perform(wanted)
 
     # Navigation
 
@@ -97,7 +86,9 @@ class Workbench(
         title="Back", in_line=True, footer="back", rank=2, palette=False,
         needs=[
             Need(
-                lambda here: here.zoomed or here.filtered or here.trying or here.panel == "try",
+                lambda here: (
+                    here.zoomed or here.filter_of(here.panel_in_use) or here.shown.trying or here.in_line
+                ),
                 "this is the top level; q quits",
             ),
         ],
@@ -125,7 +116,7 @@ class Workbench(
     @command("q", title="Quit")
     def quit(self) -> None:
         """Quit, or back out one level like esc if there is anything to back out of."""
-        if self.catalog["back"].refusal(self.situation):
+        if self.catalog["back"].refusal(self):
             self.app.exit(0)
         else:
             self.back()
@@ -174,7 +165,7 @@ class Workbench(
         compiled = shown.compiled
         entry = self.feed.selected
         if name == "feed" and entry is not None and entry.kind == "hook":
-            self.perform(self.catalog["open_injections"], self.situation)
+            self.perform(self.catalog["open_injections"])
         elif name == "feed":
             if self.zoomed is not None:
                 self.unzoom()
@@ -202,9 +193,9 @@ class Workbench(
     label_useful = _labels("y", "useful", True)
     label_noise = _labels("n", "noise", False)
 
-    def file_of(self, name: str) -> str:
-        """The file behind a panel's selection, relative to the workspace."""
-        root = self.engine.workspace.root
+    @property
+    def file(self) -> str:
+        root, name = self.engine.workspace.root, self.panel_in_use
         if name == "activation":
             topic = self.selected_topic
             return file_of(root, f"topics/{topic}.md") if topic else ""
@@ -222,7 +213,7 @@ class Workbench(
     )  # fmt: skip
     def edit(self) -> None:
         """Open the selected topic or file in $VISUAL or $EDITOR. The workbench waits, then shows changes."""
-        self.edit_file(self.file_of(self.panel_in_use))
+        self.edit_file(self.file)
 
     # Panels
 
@@ -256,14 +247,3 @@ class Workbench(
     def command_line(self) -> None:
         """Type an autopoiesis command without the program name: trace …, topics check, doctor."""
         self.type_command()
-
-    @property
-    def situation(self) -> BenchSituation:
-        return self.situated(
-            BenchSituation,
-            filtered=bool(self.filter_of(self.panel_in_use)),
-            trying=self.shown.trying,
-            topic=self.selected_topic,
-            key=self.activation.shown.key,
-            file=self.file_of(self.panel_in_use),
-        )
