@@ -8,7 +8,7 @@ import click
 
 from engine.gateways.people import MEANING, RIGHTS, AccessLog, People, Right
 from engine.store.zone import local_time
-from tui.cli.base import emit, emit_json, group, invocation, json_option, table
+from tui.cli.base import emit, emit_json, emitted_json, group, invocation, json_option, table
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -52,8 +52,7 @@ def access(context: click.Context, as_json: bool) -> None:
 def grant(engine: Engine, name: str, rights: tuple[Right, ...], as_json: bool) -> None:
     """Make a token for a person, with these rights, in place of any before. It is shown only now."""
     person, token = People(engine.workspace.root).grant(name, rights, engine.clock())
-    if as_json:
-        emit_json({"person": person, "token": token})
+    if emitted_json(as_json, {"person": person, "token": token}):
         return
     emit(f"{name} may: {', '.join(person.may)}. Give them this token, which is not stored here:")
     emit(token)

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.activation.trace import Trace
-from tui.cli.base import emit, emit_json, emit_problems, group, invocation, minute, read_text, table, verb
+from tui.cli.base import (
+    emit,
+    emit_json,
+    emit_problems,
+    emitted_json,
+    group,
+    invocation,
+    minute,
+    read_text,
+    table,
+    verb,
+)
 from tui.cli.gate_prompt import prompt_for_gate
 from tui.render.figures import plural
 
@@ -122,8 +133,7 @@ def decisions() -> None:
 def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bool, as_json: bool) -> None:
     """List the latest decisions, newest first."""
     found = engine.decision_log.last(limit, topic=topic, unlabelled=unlabelled)
-    if as_json:
-        emit_json([decision._asdict() for decision in found])
+    if emitted_json(as_json, [decision._asdict() for decision in found]):
         return
     if not found and (topic or unlabelled) and engine.decision_log.last(1):
         emit("no matching decisions")

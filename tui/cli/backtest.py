@@ -9,7 +9,7 @@ import click
 
 from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError
-from tui.cli.base import emit, emit_json, plain, table, verb
+from tui.cli.base import emit, emit_json, emitted_json, plain, table, verb
 from tui.cli.search import progress
 from tui.render.figures import plural
 
@@ -79,8 +79,7 @@ def backtest(
         found, trial = engine.what_if(changed, last or 0, report)
     if not found.sessions:
         raise AutopoiesisError("there are too few sessions to play", hint="import yours: autopoiesis import")
-    if as_json:
-        emit_json(_tree(found) | ({"with": changed, "then": _tree(trial)} if changed else {}))
+    if emitted_json(as_json, _tree(found) | ({"with": changed, "then": _tree(trial)} if changed else {})):
         return
     emit(f"{summary(found)}\n")
     played = f"{plural(found.sessions, 'session')} with {plural(found.prompts, 'prompt')}"

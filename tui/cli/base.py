@@ -225,6 +225,13 @@ def emit_json(value: object) -> None:
     _print(safe.json_text(plain(value), indent=2))
 
 
+def emitted_json(as_json: bool, value: object) -> bool:
+    """Prints a value as JSON if that is what is wanted, and returns whether it was."""
+    if as_json:
+        emit_json(value)
+    return as_json
+
+
 def visible(text: str) -> str:
     """Text with control characters made visible, so that it is safe on a terminal."""
     return "\n".join(map(safe.visible, text.split("\n")))

@@ -15,7 +15,7 @@ import click
 from engine.discussions.caches import tree_of
 from engine.errors import AutopoiesisError
 from engine.store import programs
-from tui.cli.base import emit, emit_json, group, invocation, plain, read_text, table
+from tui.cli.base import emit, emit_json, emitted_json, group, invocation, plain, read_text, table
 from tui.cli.costs import cost_text, signed
 from tui.render.figures import count, dollars, left, plural
 from tui.render.words import SETTINGS, cached_now, last_miss, stays
@@ -129,8 +129,7 @@ def cached(state: DiscussionCacheState, now: datetime) -> str:
 
 
 def _print(state: DiscussionCacheState, now: datetime, as_json: bool) -> None:
-    if as_json:
-        emit_json(tree_of(state, now))
+    if emitted_json(as_json, tree_of(state, now)):
         return
     rows = [
         ["discussion", state.discussion_id],

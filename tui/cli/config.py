@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, group, invocation, is_terminal, table, verb
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emitted_json,
+    group,
+    invocation,
+    is_terminal,
+    table,
+    verb,
+)
 from tui.render.figures import value_text
 
 if TYPE_CHECKING:
@@ -42,8 +52,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
     if not found:
         groups = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in known))
         raise click.UsageError(f"no setting group {group!r}; groups: {groups}")
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     rows = [
         [each.name, value_text(each.value), f"line {each.line}{_ignored_text(each)}" if each.is_set else ""]
@@ -57,8 +66,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
 def config_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one setting: its value, default, allowed values and meaning."""
     found = engine.configuration.setting(name)
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     table(
         [
@@ -117,8 +125,7 @@ def _ignored_text(found: SettingInfo) -> str:
 
 
 def _print_change(change: SettingChange, as_json: bool) -> None:
-    if as_json:
-        emit_json(change)
+    if emitted_json(as_json, change):
         return
     place = f"{change.path}:{change.line}" if change.line else change.path
     before, after = value_text(change.before), value_text(change.after)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.store.zone import local_time
-from tui.cli.base import emit, emit_json, emit_problems, emit_prompt, group, table
+from tui.cli.base import emit, emit_json, emit_problems, emit_prompt, emitted_json, group, table
 from tui.cli.jobs import IDLE
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def events() -> None:
 def events_list(engine: Engine, limit: int, as_json: bool) -> None:
     """List events, newest first, with the playbooks they activated and who took them."""
     every = engine.signals.log.all()[::-1]
-    if as_json:
-        emit_json(every[:limit])
+    if emitted_json(as_json, every[:limit]):
         return
     if not every:
         emit("no events yet: no topic schedule has come due, and no webhook has arrived")

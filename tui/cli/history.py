@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.as_of import print_commit
-from tui.cli.base import emit, emit_json, emit_problems, emit_raw, group, plain, table, visible
+from tui.cli.base import emit, emit_json, emit_problems, emit_raw, emitted_json, group, plain, table, visible
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def history_list(
 ) -> None:
     """List the commits, newest first: revision, time, type, files, subject and session."""
     page = engine.history.timeline(limit, before=before, path=path, kind=kind or "", since=since)
-    if as_json:
-        emit_json({"entries": [entry_tree(each) for each in page.entries], "next": page.next})
+    if emitted_json(as_json, {"entries": [entry_tree(each) for each in page.entries], "next": page.next}):
         return
     if not page.entries:
         emit("no matching commits")
@@ -102,8 +101,7 @@ def history_changes(engine: Engine, revision: str, path: str | None, as_json: bo
         else:
             print_diff(diff)
         return
-    if as_json:
-        emit_json({"entry": entry_tree(found.entry), "files": found.files})
+    if emitted_json(as_json, {"entry": entry_tree(found.entry), "files": found.files}):
         return
     print_entry(engine, found.entry)
     for file in found.files:
@@ -143,8 +141,7 @@ def history_blame(engine: Engine, file: str, revision: str, as_json: bool) -> No
     is_name = engine.workspace.holds(file) and engine.workspace.root.joinpath(file).is_file()
     path, lines = (file, None) if is_name else span_of(file)
     found = _blame(engine, path, lines, revision)
-    if as_json:
-        emit_json({**plain(found), "commits": [entry_tree(each) for each in found.commits]})
+    if emitted_json(as_json, {**plain(found), "commits": [entry_tree(each) for each in found.commits]}):
         return
     if len(found.lines) == 1:
         _print_blamed(engine, found, found.lines[0])
@@ -214,8 +211,7 @@ def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> N
     except FileNotFoundError as error:
         raise DocumentError(str(error), hint=f"see: autopoiesis history list --path {path}") from error
     text = data.decode("utf-8", "surrogateescape")
-    if as_json:
-        emit_json({"entry": entry_tree(entry), "path": path, "text": text})
+    if emitted_json(as_json, {"entry": entry_tree(entry), "path": path, "text": text}):
         return
     print_commit(Commit(entry.revision, entry.at, entry.author, entry.subject))
     emit_raw(text)
@@ -445,8 +441,7 @@ def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) ->
         raise click.UsageError("--apply needs --prune")
     found = engine.history.prune() if apply else engine.history.branches()
     shown = [each for each in found if each.due or not prune]
-    if as_json:
-        emit_json({"branches": shown, "removed": apply})
+    if emitted_json(as_json, {"branches": shown, "removed": apply}):
         return
     print_branches(shown, engine.clock())
     if not shown:

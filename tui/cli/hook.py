@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.agents.contracts import CONTRACTS
-from tui.cli.base import emit, emit_json, group, invocation, minute, table, verb
+from tui.cli.base import emit, emitted_json, group, invocation, minute, table, verb
 
 if TYPE_CHECKING:
     from engine.agents.log import HookRun
@@ -63,8 +63,7 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
             (each for each in runs if session in ("", each.session_id) and (each.failed or not failed)), limit
         )
     )
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     findings = agents_found()
     if not found and (failed or session):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.activation import number
-from tui.cli.base import emit, emit_json, group, minute, plain, table
+from tui.cli.base import emit, emit_json, emitted_json, group, minute, plain, table
 
 if TYPE_CHECKING:
     from engine.agents.audit import Audit, AuditEntry
@@ -120,8 +120,7 @@ def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> No
 
     first = since.date() if since else engine.clock().date() - timedelta(days=6)
     week = week_of(engine, _audit(engine).entries(), first.isoformat())
-    if as_json:
-        emit_json(week)
+    if emitted_json(as_json, week):
         return
     for line in week_lines(week):
         emit(line)
@@ -158,8 +157,7 @@ def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
     """List the files that were useful most often, and how often they were injected."""
     everything = engine.injections.log.by_file()
     found = everything[:limit]
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     if not found:
         emit(_NONE)

@@ -13,6 +13,7 @@ from tui.cli.base import (
     emit_json,
     emit_problems,
     emit_prompt,
+    emitted_json,
     group,
     invocation,
     plain,
@@ -46,8 +47,7 @@ def knowledge_list(engine: Engine, as_json: bool) -> None:
     """List entries and skills, nested ones under their index."""
     scan = engine.knowledge_entries.scan()
     archived = engine.knowledge_entries.archived()
-    if as_json:
-        emit_json({"entries": scan.entries, "archived": archived})
+    if emitted_json(as_json, {"entries": scan.entries, "archived": archived}):
         return
     if not scan.entries:
         emit("no entries yet: write knowledge/NAME/KNOWLEDGE.md with name and description in its header")
@@ -146,8 +146,7 @@ def knowledge_check(engine: Engine, as_json: bool) -> int:
 def knowledge_footprint(engine: Engine, as_json: bool) -> None:
     """Show the size of entries, when they last changed, and how often they are referred to."""
     found = engine.knowledge_entries.footprint()
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     nested = f", {plural(found.nested, 'entry', 'entries')} nested in them" if found.nested else ""
     entries = plural(found.entries, "entry", "entries")
@@ -189,8 +188,7 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
         raise click.UsageError("name the entries; see `autopoiesis knowledge list`")
     with invocation().engine() as engine:
         report = engine.knowledge_entries.archive(names, apply=apply, consent=apply)
-    if as_json:
-        emit_json(report)
+    if emitted_json(as_json, report):
         return
     for move in report.moves:
         _print_move(move, applied=report.applied)
@@ -206,8 +204,7 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
 def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
     """Move an archived entry back."""
     report = engine.knowledge_entries.restore(name)
-    if as_json:
-        emit_json(report)
+    if emitted_json(as_json, report):
         return
     for move in report.moves:
         emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import HarvestRefused
-from tui.cli.base import emit, emit_json, emit_problems, group, plain, table
+from tui.cli.base import emit, emit_json, emit_problems, emitted_json, group, plain, table
 from tui.render.figures import dollars, plural, sizes
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
 def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show an entry and where its lines are now. SHA256 may be a prefix, or a conversation's name."""
     checked = _find(engine, name)
-    if as_json:
-        emit_json(checked)
+    if emitted_json(as_json, checked):
         return
     entry = checked.entry
     table(

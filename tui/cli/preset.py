@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, table
+from tui.cli.base import commit_text, emit, emit_problems, emitted_json, group, table
 
 if TYPE_CHECKING:
     from engine.context.presets import PresetChange
@@ -27,8 +27,7 @@ def preset_list(engine: Engine, as_json: bool) -> None:
     """List the presets with their files and sizes; the active ones are marked."""
     presets = engine.presets
     found = presets.list()
-    if as_json:
-        emit_json({"active": presets.active(), "presets": found, "problems": presets.problems()})
+    if emitted_json(as_json, {"active": presets.active(), "presets": found, "problems": presets.problems()}):
         return
     if not found:
         emit("no presets yet; create one with: autopoiesis preset add NAME PATH")
@@ -53,8 +52,7 @@ def preset_list(engine: Engine, as_json: bool) -> None:
 def preset_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show what a preset adds to a prompt, and which listed files it cannot add."""
     view = engine.presets.show(name)
-    if as_json:
-        emit_json(view)
+    if emitted_json(as_json, view):
         return
     state = "active" if view.active else "not active"
     emit(f"{view.name} — {view.title}")
@@ -112,15 +110,13 @@ def preset_remove(engine: Engine, name: str, path: str, lines: str, as_json: boo
 
 
 def _print_active(change: PresetChange, as_json: bool) -> None:
-    if as_json:
-        emit_json(change)
+    if emitted_json(as_json, change):
         return
     emit(f"active: {', '.join(change.active) or 'none'} ({commit_text(change.commit, change.why)})")
 
 
 def _print_files(change: PresetChange, sign: str, as_json: bool) -> None:
-    if as_json:
-        emit_json(change)
+    if emitted_json(as_json, change):
         return
     for name in change.files:
         emit(f"{change.path}: {sign} {name} ({commit_text(change.commit, change.why)})")

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui.cli.as_of import as_of_option, checkout_progress, print_commit
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, minute, plain, table
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emit_problems,
+    emitted_json,
+    group,
+    minute,
+    plain,
+    table,
+)
 from tui.cli.search import progress
 
 if TYPE_CHECKING:
@@ -93,8 +103,7 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show the probe whose id starts with ID, and its last result."""
     found = engine.probes.find(name)
     earlier = engine.probes.latest([found]).get(found.id)
-    if as_json:
-        emit_json(_tree(found, earlier))
+    if emitted_json(as_json, _tree(found, earlier)):
         return
     emit(f"{found.id}  {found.question}")
     emit(f"    probes.yaml:{found.line}" + (f", budget {found.budget:,}" if found.budget else ""))

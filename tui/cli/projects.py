@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, group, invocation, json_option, table
+from tui.cli.base import commit_text, emit, emit_json, emitted_json, group, invocation, json_option, table
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -32,8 +32,7 @@ def projects(context: click.Context, as_json: bool) -> None:
 
 def _list(engine: Engine, as_json: bool) -> None:
     found, disputed = engine.projects.all(), engine.projects.disputed()
-    if as_json:
-        emit_json({"projects": found, "disputed": disputed})
+    if emitted_json(as_json, {"projects": found, "disputed": disputed}):
         return
     if found:
         rows = [[each.name, ", ".join(each.keys), ", ".join(each.names[1:])] for each in found]

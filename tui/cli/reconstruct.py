@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.as_of import checkout_progress
-from tui.cli.base import emit, emit_json, emit_problems, plain, table, verb
+from tui.cli.base import emit, emit_json, emit_problems, emitted_json, plain, table, verb
 from tui.cli.costs import estimate_text
 from tui.cli.history import print_diff
 from tui.cli.search import progress
@@ -233,8 +233,7 @@ def show_compared(
     """Prints how two states differ, and the probes' results for each."""
     compared = engine.reconstruction.compare(*names)
     recalled = _recalled(engine, compared) if is_probed else None
-    if as_json:
-        emit_json({**plain(compared), "probes": plain(recalled)})
+    if emitted_json(as_json, {**plain(compared), "probes": plain(recalled)}):
         return
     _print_comparison(compared, names, no_diff)
     if recalled is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, group
+from tui.cli.base import commit_text, emit, emitted_json, group
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def review_list(
     queue = engine.knowledge.review.queue
     found = queue.all() if everything else queue.waiting()
     found = tuple(each for each in found if _matches(each, group, origin))
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     if not found:
         emit("no pending items")

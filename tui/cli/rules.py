@@ -10,8 +10,8 @@ import click
 from tui.cli.base import (
     commit_text,
     emit,
-    emit_json,
     emit_problems,
+    emitted_json,
     group,
     invocation,
     json_option,
@@ -67,8 +67,7 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     from engine.rules.rulebook import is_unlikely, most_told  # noqa: PLC0415 — `--help` must not load the engine
 
     found = [rule for rule in most_told(engine.rules.book().rules) if every or rule.state in _USUAL]
-    if as_json:
-        emit_json([{**plain(rule), "where": rule.where} for rule in found])
+    if emitted_json(as_json, [{**plain(rule), "where": rule.where} for rule in found]):
         return
     if not found:
         emit("no rules yet; learn them from your sessions: autopoiesis rules learn")
@@ -120,8 +119,7 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
     with progress("reading") as report:
         done = engine.rules.learn(lambda read: report(read, max(read, 1)))
     elsewhere, found = engine.rules.known_elsewhere(), done.learned
-    if as_json:
-        emit_json({**plain(done), "elsewhere": elsewhere})
+    if emitted_json(as_json, {**plain(done), "elsewhere": elsewhere}):
         return
     emit(f"{plural(done.sessions, 'session')} read, {plural(len(found.new), 'rule')} learned")
     for rule in found.replaced:
@@ -148,8 +146,7 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     by = engine.rules.authors_of(told)
     before = [engine.rules.before(each) for each in told]
     effects = [each.effect_on(found) for each in told]
-    if as_json:
-        emit_json({"rule": found, "told": told, "effect": effects, "before": before, "by": by})
+    if emitted_json(as_json, {"rule": found, "told": told, "effect": effects, "before": before, "by": by}):
         return
     emit(found.text)
     state = _end_of(found, engine.rules.book()) if found.state == "replaced" else found.state
@@ -267,8 +264,7 @@ def rules_undo(engine: Engine, as_json: bool) -> None:
 
 def emit_change(change: Change, what: str, as_json: bool) -> None:
     """Prints the rules that a command changed."""
-    if as_json:
-        emit_json(change)
+    if emitted_json(as_json, change):
         return
     for rule in change.rules[:_SHOWN]:
         emit(f"{rule.id}  {rule.text}")
@@ -311,8 +307,7 @@ def known(engine: Engine, file: tuple[Path, ...], as_json: bool) -> None:
     your sessions, if they are on this machine, and each FILE. Links are not followed.
     """
     found = engine.rules.known_elsewhere(file)
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     texts = {rule.id: rule.text for rule in engine.rules.book().rules}
     for place in found.found:
@@ -338,8 +333,7 @@ def export(engine: Engine, rule: tuple[str, ...], to: Path, is_applied: bool, as
     while they are in force; those turned down are removed. Nothing else in the file changes.
     """
     exported = engine.rules.export(rule, to, apply=is_applied)
-    if as_json:
-        emit_json({name: each for name, each in plain(exported).items() if name != "data"})
+    if emitted_json(as_json, {name: each for name, each in plain(exported).items() if name != "data"}):
         return
     if exported.diff:
         emit(exported.diff)
@@ -369,8 +363,7 @@ def trigger(engine: Engine, rule: str, pattern: str, is_applied: bool, as_json: 
     say what a violation looks like, give --pattern.
     """
     topic = engine.rules.watch(rule, pattern, apply=is_applied)
-    if as_json:
-        emit_json(topic)
+    if emitted_json(as_json, topic):
         return
     emit(f"{topic.path}, which matches: {', '.join(topic.sees) or pattern}")
     emit()

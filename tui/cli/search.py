@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.search.results import CATEGORIES, SearchResult
-from tui.cli.base import emit, emit_json, emit_problems, table, verb
+from tui.cli.base import emit, emit_problems, emitted_json, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def search(
     results = engine.search(" ".join(query), category=category, limit=limit)
     if engine.index.without_vectors:
         emit_problems([f"warning: searched by words only: {engine.index.without_vectors}"])
-    if as_json:
-        emit_json(results)
+    if emitted_json(as_json, results):
         return
     if not results:
         emit("no results")
@@ -88,8 +87,7 @@ def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:
     if done is not None and done.waiting:
         with progress("vectors") as report:
             engine.index.finish_vectors(report)
-    if as_json:
-        emit_json({"verified": checked, "refreshed": done, "status": engine.index.status()})
+    if emitted_json(as_json, {"verified": checked, "refreshed": done, "status": engine.index.status()}):
         return
     status = engine.index.status()
     if checked is not None:

@@ -10,7 +10,17 @@ from engine.conversations.sessions import end_session, new_session_id
 from engine.errors import TranscriptError
 from engine.transcripts.places import list_transcripts
 from engine.transcripts.turn import Role
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, minute, read_text, table
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emit_problems,
+    emitted_json,
+    group,
+    minute,
+    read_text,
+    table,
+)
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -108,8 +118,7 @@ def session_list(engine: Engine, limit: int, as_json: bool) -> None:
     """List transcripts, newest first."""
     every = list_transcripts(engine.workspace)
     found, total = every[:limit], len(every)
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     table(
         [[minute(info.started), info.session_id, info.title, info.path] for info in found],

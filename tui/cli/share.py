@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, group, table
+from tui.cli.base import commit_text, emit, emit_json, emit_problems, emitted_json, group, table
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def share_add(engine: Engine, address: str, name: str, branch: str, as_json: boo
     addresses that may be fetched from.
     """
     found = engine.sharing.add(address, name, branch)
-    if as_json:
-        emit_json(found)
+    if emitted_json(as_json, found):
         return
     emit(f"{found.path} is at {found.recorded[:8]} of {found.address}; recorded and committed")
     emit_problems([f"autopoiesis: {found.problem}; {found.hint}"] if found.problem else [])

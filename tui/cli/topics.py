@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import TopicError
-from tui.cli.base import emit, emit_json, emit_problems, group, invocation, table
+from tui.cli.base import emit, emit_json, emit_problems, emitted_json, group, invocation, table
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def topics() -> None:
 def topics_list(engine: Engine, as_json: bool) -> None:
     """List all topics with their triggers."""
     known = engine.library.topics
-    if as_json:
-        emit_json(known)
+    if emitted_json(as_json, known):
         return
     table(
         [
@@ -57,8 +56,7 @@ def topics_list(engine: Engine, as_json: bool) -> None:
 def topics_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one topic as the engine reads it."""
     topic = engine.topic(name)
-    if as_json:
-        emit_json(topic)
+    if emitted_json(as_json, topic):
         return
     emit(f"{topic.name} — {topic.title}")
     emit(f"{topic.path}   priority {topic.priority}, {topic.activation}")

@@ -16,6 +16,7 @@ from tui.cli.base import (
     emit,
     emit_json,
     emit_problems,
+    emitted_json,
     is_terminal,
     plain,
     read_text,
@@ -103,8 +104,7 @@ def topics_replay(
         found = engine.playbooks.label(found, row, useful)
     if wanted:
         engine.labels.learn()
-    if as_json:
-        emit_json(tree_of(found))
+    if emitted_json(as_json, tree_of(found)):
         return
     if wanted:
         print_moved(before, play(engine, last), name, {row.id for row, _ in wanted})
@@ -313,8 +313,7 @@ def topics_suggest(
         if name not in drafts:
             raise AutopoiesisError(f"no suggestion {visible(name)}", hint="see: autopoiesis topics suggest")
         made = playbooks.create(drafts[name])
-    if as_json:
-        emit_json(made)
+    if emitted_json(as_json, made):
         return
     emit(f"{made.path}: {commit_text(made.commit.revision, made.commit.why)}")
     emit(f"edit it, then: autopoiesis topics replay {made.name}")

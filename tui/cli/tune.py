@@ -9,7 +9,7 @@ import click
 
 from engine.activation.numbers import format_threshold
 from tui.cli.activation import number
-from tui.cli.base import commit_text, emit, emit_json, invocation, minute, plain, table, verb
+from tui.cli.base import commit_text, emit, emit_json, emitted_json, invocation, minute, plain, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def print_flips(log: MessageTable, topic: str, turned: Flips) -> None:
 
 def print_applied(applied: Applied, as_json: bool) -> None:
     """Prints the thresholds written to a topic's file."""
-    if as_json:
-        emit_json(applied)
+    if emitted_json(as_json, applied):
         return
     what = commit_text(applied.commit, applied.why)
     emit(f"{applied.path}: {thresholds_text(applied.before)} → {thresholds_text(applied.after)} ({what})")
@@ -343,8 +342,7 @@ def _fit_one(engine: Engine, topic: str, *, write: bool, as_json: bool) -> None:
     applied = (
         engine.tuning.apply(topic, proposal.thresholds) if write and proposal.thresholds is not None else None
     )
-    if as_json:
-        emit_json({**plain(proposal), "applied": applied})
+    if emitted_json(as_json, {**plain(proposal), "applied": applied}):
         return
     emit(f"{topic}: {thresholds_text(proposal.today)}")
     print_figures(log, proposal.before, proposal.after)
@@ -373,8 +371,7 @@ def _fit_all(engine: Engine, log: MessageTable, *, write: bool, as_json: bool) -
         for proposal in proposals
         if write and proposal.thresholds is not None
     ]
-    if as_json:
-        emit_json({"proposals": proposals, "applied": applied})
+    if emitted_json(as_json, {"proposals": proposals, "applied": applied}):
         return
     proposals.sort(key=lambda proposal: (proposal.thresholds is None, proposal.topic))
     table(

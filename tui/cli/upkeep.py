@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import ChangeRefused
-from tui.cli.base import commit_text, emit, emit_json, group, table, verb
+from tui.cli.base import commit_text, emit, emit_json, emitted_json, group, table, verb
 from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:
@@ -265,8 +265,7 @@ def _moved(
     if proposal.refused:
         raise ChangeRefused(proposal.refused)
     done = engine.condenser.apply([proposal], number) if applied else _only_shown([proposal])
-    if as_json:
-        emit_json({"moves": moves, "done": done[0]})
+    if emitted_json(as_json, {"moves": moves, "done": done[0]}):
         return
     for move in moves:
         emit(f"{move.path} → {move.target} ({sizes(move.size)})")
