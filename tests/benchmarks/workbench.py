@@ -16,7 +16,7 @@ from tests.benchmarks.setting import Setting
 from tests.benchmarks.timing import Timings, alternate
 from themes.loader import BUNDLED, load_themes
 from tui.app import DEFAULT_THEME
-from tui.screens.workbench.feed_panel import FeedPanel
+from tui.screens.workbench.panels import FeedPanel
 
 SIZE = (120, 40)
 

@@ -22,7 +22,7 @@ from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
 from tui.screens.harvest.screen import HarvestScreen
 from tui.screens.ledger.screen import LedgerScreen
-from tui.screens.workbench.openings import OPENINGS
+from tui.screens.workbench.screen import OPENINGS
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 

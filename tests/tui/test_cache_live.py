@@ -18,8 +18,8 @@ from tests.tui.conftest import FASTER, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, invalidated
 from tests.tui.fake_engine import NOW
 from tui.kit.messages import EventBridge, condense
+from tui.screens.cache.figures import SettingLines
 from tui.screens.cache.screen import CacheState
-from tui.screens.cache.settings import SettingLines
 
 
 async def record_output(driven: Driven) -> list[str]:

@@ -16,35 +16,39 @@ from tests.tui.discussion_data import MEMORY, NOW, REVIEW, FakeCaches, cache_mis
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
 from tui.render.words import last_miss, stays
-from tui.screens.cache.discussions import (
+from tui.screens.cache.figures import (
+    SettingLines,
+    chat_model,
+    cost,
+    draw_providers,
+    draw_setting,
+    next_minutes,
+    percent,
+    period,
+    place_of,
+    saved,
+    setting_items,
+    setting_text,
+    time_left,
+)
+from tui.screens.cache.lists import (
     CACHED,
     CHANGING,
     OFF,
     UNCACHED,
     Columns,
+    draw_culprit,
     draw_details,
     draw_discussion,
     draw_empty,
     draw_error,
-    item_of,
-    time_of,
-)
-from tui.screens.cache.misses import (
-    draw_culprit,
     draw_miss,
     draw_none,
+    item_of,
     miss_items,
     span_of,
     tally,
-)
-from tui.screens.cache.providers import chat_model, cost, draw_providers, percent, period, saved, time_left
-from tui.screens.cache.settings import (
-    SettingLines,
-    draw_setting,
-    next_minutes,
-    place_of,
-    setting_items,
-    setting_text,
+    time_of,
 )
 
 WIDTHS = [36, 54, 56, 76, 116, 196]

@@ -28,8 +28,7 @@ from tui.screens.context.screen import ContextScreen
 from tui.screens.ledger.screen import LedgerScreen
 from tui.screens.search.screen import SearchScreen
 from tui.screens.tune.screen import TuneScreen
-from tui.screens.workbench.openings import OPENINGS, Opening
-from tui.screens.workbench.screen import Workbench
+from tui.screens.workbench.screen import OPENINGS, Opening, Workbench
 
 RESERVED = {"shift+left", "shift+right", "shift+tab", "ctrl+p", "home", "end"}
 """Keys that some terminals reserve."""

@@ -14,10 +14,14 @@ from tests.tui.context_data import LEFT_OUT, candidates, compiled_of, prompt, pr
 from tui.render.roles import PLAIN
 from tui.render.safe import visible
 from tui.screens.context.draw import (
+    TextPage,
     compare,
     difference_items,
     difference_summary,
+    draw_part,
+    gutter_of,
     left_out_detail,
+    parts_of,
     section_head,
 )
 from tui.screens.context.lists import (
@@ -33,7 +37,6 @@ from tui.screens.context.lists import (
     rule_text,
     section_items,
 )
-from tui.screens.context.text import TextPage, draw_part, gutter_of, parts_of
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(4, 40))

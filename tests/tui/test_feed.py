@@ -15,7 +15,7 @@ from tests.cases import each_case
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, feed_entries
 from tui.render.roles import PLAIN
-from tui.screens.workbench.feed_panel import KINDS, feed_row, matches
+from tui.screens.workbench.panels import KINDS, feed_row, matches
 
 MANY = 100_000
 

@@ -17,7 +17,7 @@ from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tests.tui.tune_driven import TuneDriven, open_tune
 from tui.kit.overlays import ConfirmScreen, PageScreen
-from tui.screens.tune.topics import cost_per_day, per_day
+from tui.screens.tune.draw import cost_per_day, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 MORE = Thresholds(0.25, 0.65)

@@ -11,7 +11,7 @@ from engine.activation.policy import Thresholds
 from themes.loader import BUNDLED, load_theme
 from tui.render.draw import Row
 from tui.render.roles import PLAIN, Roles
-from tui.screens.tune.plot import GUTTER, RISING, Plot, bins_for, column, draw_plot
+from tui.screens.tune.draw import GUTTER, RISING, Plot, bins_for, column, draw_plot
 
 ROLES = Roles.of(load_theme(BUNDLED / "dark.yaml").colours)
 TODAY = Thresholds(0.3, 0.6)

@@ -14,10 +14,18 @@ from engine.activation.tuning.replay import Figures, figures, flips, overview, t
 from tests.cases import each_case
 from tests.tui.tune_data import CALIBRATED, FakeTuning, Kind, decision, decisions, topic
 from tui.render.roles import PLAIN
-from tui.screens.tune.changes import Changes, draw_changes
-from tui.screens.tune.decisions import DecisionItem, decision_detail, decision_row, flipped, nearest
+from tui.screens.tune.draw import Changes, cost_per_day, draw_changes, per_day
+from tui.screens.tune.lists import (
+    DecisionItem,
+    TopicList,
+    decision_detail,
+    decision_row,
+    draw_topics,
+    flipped,
+    nearest,
+    ordered,
+)
 from tui.screens.tune.state import LogSnapshot, TuneState
-from tui.screens.tune.topics import TopicList, cost_per_day, draw_topics, ordered, per_day
 
 TODAY = Thresholds(0.25, 0.6)
 

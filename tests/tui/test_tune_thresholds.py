@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.activation.policy import Thresholds
 from tests.cases import each_case
-from tui.screens.tune.thresholds import FAST, STEP, first_held, moved, stepped
+from tui.screens.tune.draw import FAST, STEP, first_held, moved, stepped
 
 MARK = st.one_of(st.none(), st.floats(0, 1))
 

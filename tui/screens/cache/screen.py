@@ -22,26 +22,29 @@ from tui.render.figures import count
 from tui.render.roles import Roles
 from tui.render.safe import visible
 from tui.render.words import LastMiss
-from tui.screens.cache.discussions import (
-    DiscussionItem,
-    DiscussionsPanel,
-    draw_details,
-    draw_empty,
-    draw_error,
-    item_of,
-    name_of,
-    provider_of,
-)
-from tui.screens.cache.misses import MissesPanel, MissItem, draw_culprit, miss_items
-from tui.screens.cache.providers import ProvidersPanel
-from tui.screens.cache.settings import (
+from tui.screens.cache.figures import (
     CONFIG,
+    ProvidersPanel,
     SettingItem,
     SettingLines,
     SettingsPanel,
     setting_items,
     setting_lines,
     setting_text,
+)
+from tui.screens.cache.lists import (
+    DiscussionItem,
+    DiscussionsPanel,
+    MissesPanel,
+    MissItem,
+    draw_culprit,
+    draw_details,
+    draw_empty,
+    draw_error,
+    item_of,
+    miss_items,
+    name_of,
+    provider_of,
 )
 
 if TYPE_CHECKING:

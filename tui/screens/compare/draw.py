@@ -16,8 +16,8 @@ from tui.render.figures import count, day, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible
 from tui.render.words import explained
+from tui.screens.context.draw import parts_of
 from tui.screens.context.lists import sign_style
-from tui.screens.context.text import parts_of
 from tui.screens.history.draw import counts_of, letter_style, minute
 
 if TYPE_CHECKING:

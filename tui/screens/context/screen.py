@@ -24,6 +24,8 @@ from tui.screens.context.draw import (
     ComparisonRequest,
     Summary,
     SummaryBar,
+    TextPage,
+    TextPanel,
     change_head,
     compare_with_earlier,
     left_out_detail,
@@ -39,7 +41,6 @@ from tui.screens.context.lists import (
     prepare,
 )
 from tui.screens.context.state import ContextState, Listed, first_number
-from tui.screens.context.text import TextPage, TextPanel
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled

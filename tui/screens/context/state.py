@@ -13,7 +13,7 @@ from engine.context.compiled import Compiled, LeftOut, Section
 from engine.context.difference import SectionChange
 from tui.render.safe import visible
 from tui.render.shown import Shown
-from tui.screens.context.draw import Comparison, difference_items
+from tui.screens.context.draw import Comparison, TextPage, difference_items
 from tui.screens.context.lists import (
     NOWHERE,
     ListItem,
@@ -22,7 +22,6 @@ from tui.screens.context.lists import (
     prefix_rule,
     section_items,
 )
-from tui.screens.context.text import TextPage
 
 Listed = Literal["sections", "left-out"]
 """The lists that can be filtered."""

@@ -16,7 +16,7 @@ from tui.render.draw import Piece, Row, clip, clip_start, labelled, wrap
 from tui.render.figures import count, local, plural, sizes
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible, visible_lines
-from tui.screens.context.text import TextPage, TextPanel, diff_lines
+from tui.screens.context.draw import TextPage, TextPanel, diff_lines
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -13,8 +13,8 @@ from tui.render.draw import Row, clip, joined_within, labelled, wrap
 from tui.render.figures import count, day_of, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.screens.tune.decisions import label_text
-from tui.screens.tune.topics import rate_text
+from tui.screens.tune.draw import rate_text
+from tui.screens.tune.lists import label_text
 
 if TYPE_CHECKING:
     from engine.playbooks.draft import Draft

@@ -16,7 +16,7 @@ from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, home, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.screens.context.text import diff_lines
+from tui.screens.context.draw import diff_lines
 
 if TYPE_CHECKING:
     from engine.rules.agent_files import Elsewhere, Export

@@ -21,9 +21,19 @@ from tui.kit.prompt import PromptLine
 from tui.kit.questions import QUESTION_CLOSED
 from tui.kit.rows import RowList
 from tui.render.roles import PLAIN
-from tui.screens.tune.changes import Changes, ChangesPanel, notes
-from tui.screens.tune.decisions import DecisionsPanel, decision_detail, label_text
-from tui.screens.tune.plot import Scores, ScoresPanel
+from tui.screens.tune.draw import (
+    FAST,
+    STEP,
+    Changes,
+    ChangesPanel,
+    Scores,
+    ScoresPanel,
+    notes,
+    per_day,
+    rate_text,
+    thresholds_text,
+)
+from tui.screens.tune.lists import SORTED_BY, DecisionsPanel, TopicsPanel, decision_detail, label_text
 from tui.screens.tune.state import (
     Change,
     LogSnapshot,
@@ -34,8 +44,6 @@ from tui.screens.tune.state import (
     read_log,
     write_all,
 )
-from tui.screens.tune.thresholds import FAST, STEP, thresholds_text
-from tui.screens.tune.topics import SORTED_BY, TopicsPanel, per_day, rate_text
 
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 from engine.activation.policy import Thresholds
 from engine.errors import AutopoiesisError
-from tui.screens.tune.changes import Changes
-from tui.screens.tune.decisions import LISTED, Listing, flipped, nearest, with_current_labels
-from tui.screens.tune.plot import Plot
-from tui.screens.tune.thresholds import ThresholdName, first_held, moved
-from tui.screens.tune.topics import SORTINGS, Sorting, TopicList, ordered
+from tui.screens.tune.draw import Changes, Plot, ThresholdName, first_held, moved
+from tui.screens.tune.lists import (
+    LISTED,
+    SORTINGS,
+    Listing,
+    Sorting,
+    TopicList,
+    flipped,
+    nearest,
+    ordered,
+    with_current_labels,
+)
 
 if TYPE_CHECKING:
     from engine.activation.tuning.fit import Proposal

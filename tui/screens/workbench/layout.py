@@ -26,11 +26,10 @@ from tui.kit.questions import Clock, Questions
 from tui.kit.rows import RowList
 from tui.render.figures import plural
 from tui.render.shown import Shown
-from tui.screens.workbench.activation_panel import ActivationPanel
 from tui.screens.workbench.commandline import completions
-from tui.screens.workbench.feed_panel import FeedPanel
 from tui.screens.workbench.memory_panels import BudgetPanel, DigestPanel, LedgerPanel, MemoryPanel
 from tui.screens.workbench.pages import OutputPage
+from tui.screens.workbench.panels import ActivationPanel, FeedPanel
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
