@@ -29,7 +29,7 @@ from engine.store import change, commits
 from engine.workspace import initialise
 from tests.crash_sweep import Case
 from tests.store.write_steps import strays
-from tui.cli import cli, import_sessions, review
+from tui.cli import cli, import_sessions, ledger
 from tui.cli import config as config_commands
 from tui.cli import history as history_commands
 from tui.cli import tune as tune_commands
@@ -37,7 +37,7 @@ from tui.cli.base import run
 
 LOADED = (
     configuration, imports, initialise, tuning, DecisionLog, tokens, digest, similarity, plan,
-    queue, change, commits, config_commands, import_sessions, review, undo, history_commands,
+    queue, change, commits, config_commands, import_sessions, ledger, undo, history_commands,
     tune_commands,
 )  # fmt: skip
 """Imported once here instead of in each of hundreds of child processes."""

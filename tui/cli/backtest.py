@@ -9,8 +9,7 @@ import click
 
 from engine.context.delimiters import one_line
 from engine.errors import AutopoiesisError
-from tui.cli.base import emit, emit_json, emitted_json, plain, table, verb
-from tui.cli.search import progress
+from tui.cli.base import emit, emit_json, emitted_json, plain, progress, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:

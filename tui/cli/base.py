@@ -1,4 +1,4 @@
-"""Shared by all commands: finding the workspace, late loading, plain output, one-line errors."""
+"""Shared by all commands: finding the workspace, late loading, plain output, questions, one-line errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,9 @@ from tui.render import safe
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.events import EngineEvent
+    from engine.events import EngineEvent, GateAsked
+    from engine.store.repository import Commit
+
 
 HOME_VARIABLE = "AUTOPOIESIS_HOME"
 _FINISHES = "autopoiesis.finishes"
@@ -206,6 +210,21 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.length = max(total, 1)
+            bar.update(done - bar.pos)
+
+        yield report
+
+
 def finish_quietly() -> None:
     """Has the command do all its work even if the reader of its output closes the pipe (`| head`)."""
     click.get_current_context().find_root().meta[_FINISHES] = True
@@ -328,3 +347,60 @@ def run(group: click.Group) -> int:
 def _silence(descriptor: int) -> None:
     """Discards buffered output, so that the interpreter's flush at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+as_of_option = click.option(
+    "--as-of",
+    metavar="REV|DATE",
+    help="Use the state at a commit, tag, branch or date: 2026-10-01, '2026-10-01 14:00' (UTC), '3 days ago',"
+    " 'last week'; `now` is the working tree.",
+)
+
+
+@contextmanager
+def checkout_progress() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar that appears with the first step; none for a state that is already checked out."""
+    with ExitStack() as shown:
+        bars: list[Callable[[int, int], None]] = []
+
+        def report(done: int, total: int) -> None:
+            if not bars:
+                bars.append(shown.enter_context(progress("checking out the past")))
+            bars[0](done, total)
+
+        yield report
+
+
+def print_commit(commit: Commit) -> None:
+    """Prints on standard error which commit a date or name resolved to."""
+    from engine.store.revisions import described  # noqa: PLC0415 — only for a past state
+
+    click.echo(visible(f"as of {described(commit)}"), err=True)
+
+
+@contextmanager
+def prompt_for_gate(engine: Engine) -> Iterator[None]:
+    """Asks gate questions on the terminal; without a terminal they go unanswered."""
+    if engine.config.gate.provider != "ask" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        yield
+        return
+    from engine.events import GateAsked  # noqa: PLC0415 — only on a terminal
+
+    one_at_a_time = threading.Lock()
+
+    def ask(question: GateAsked) -> None:
+        with one_at_a_time:
+            click.echo(visible(f"{question.topic}: {question.description}"), err=True)
+            answer = click.confirm("Does it apply?", err=True, default=False)
+        engine.answer(question.question_id, answer)
+
+    def handle(event: EngineEvent) -> None:
+        # Events arrive on the thread that watches the deadline, so waiting for a key must not block it.
+        if isinstance(event, GateAsked):
+            threading.Thread(target=ask, args=(event,), daemon=True).start()
+
+    unsubscribe = engine.subscribe(handle)
+    try:
+        yield
+    finally:
+        unsubscribe()

@@ -1,8 +1,9 @@
-"""``config`` and ``trust``: shows and changes the settings of a workspace."""
+"""``config``, ``trust``, ``secrets`` and ``preset``: settings, keys in files, and files for prompts."""
 
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,18 +12,22 @@ from tui.cli.base import (
     commit_text,
     emit,
     emit_json,
+    emit_problems,
     emitted_json,
     group,
     invocation,
     is_terminal,
+    plain,
     table,
     verb,
 )
-from tui.render.figures import value_text
+from tui.render.figures import plural, value_text
 
 if TYPE_CHECKING:
+    from engine.context.presets import PresetChange
     from engine.engine import Engine
     from engine.settings.editing import SettingChange, SettingInfo
+
 
 _WIDTH = 78
 STATES = {
@@ -178,3 +183,207 @@ def trust(show: bool, revoke: bool, yes: bool, as_json: bool) -> int:
     trusting.trust(workspace.root, config)
     emit("trusted, until one of these settings changes")
     return 0
+
+
+_IN_FILES = """\
+in files; what was committed stays in the history (--history):
+  replace them by [secret]: autopoiesis secrets redact FILE
+  if one is no secret: autopoiesis secrets allow FILE:LINE"""
+_IN_HISTORY = """\
+in the history, which every clone and push contains:
+  1. revoke each key and change each password: consider them leaked
+  2. if you can rewrite the history: git filter-repo --replace-text FILE, with one secret per line in FILE
+  3. force-push, have others clone again, and delete FILE"""
+
+
+@group("autopoiesis secrets scan", "autopoiesis secrets allow knowledge/facts.md:12")
+def secrets() -> None:
+    """Find keys and passwords where they should not be, and decide on each."""
+
+
+@secrets.verb("scan", "autopoiesis secrets scan --history")
+@click.option("--history", is_flag=True, help="Also scan every version of every file in git.")
+def scan(engine: Engine, history: bool, as_json: bool) -> int:
+    """List possible secrets by file, line and kind, without their values. Exit 1 if there are any."""
+    from engine.workspace.secret_scan import FoundSecret, Skipped, scan_files, scan_history  # noqa: PLC0415 — imports git support
+
+    found = [*scan_files(engine.files), *(scan_history(engine.files, engine.repository) if history else ())]
+    standing = [each for each in found if isinstance(each, FoundSecret)]
+    passed = [each for each in found if isinstance(each, Skipped)]
+    if as_json:
+        emit_json({"found": [plain(each) for each in standing], "passed": [plain(each) for each in passed]})
+    else:
+        for each in passed:
+            emit(f"not scanned: {each.path} ({each.why})")
+        if not standing:
+            emit(f"no secrets in the workspace's {'files and history' if history else 'files'}")
+        else:
+            table([[f"{each.path}:{each.line}", each.kind, each.revision] for each in standing])
+            emit("")
+            emit(f"{plural(len(standing), 'secret')}; what to do:")
+            if any(not each.revision for each in standing):
+                emit(_IN_FILES)
+            if any(each.revision for each in standing):
+                emit(_IN_HISTORY)
+    return 1 if standing else 0
+
+
+@secrets.verb("allow", "autopoiesis secrets allow knowledge/facts.md:12")
+@click.argument("place", metavar="FILE[:LINE]")
+def allow(engine: Engine, place: str, as_json: bool) -> int:
+    """Record that what was found in a file, or in one line, is no secret, so that it can be committed.
+
+    The hash of the finding is kept in logs/secrets_allowed.jsonl, and so applies to every file and, once
+    synced, on every machine. Exit 1 if nothing was found there.
+    """
+    from engine.redaction.commits import ALLOWED  # noqa: PLC0415 — imports the patterns
+    from engine.store.change import commit_change  # noqa: PLC0415 — imports git support
+    from engine.store.commit_message import commit_message  # noqa: PLC0415 — as above
+    from engine.workspace import secret_scan  # noqa: PLC0415 — imports git support
+
+    path, line = _file_and_line(engine, place)
+    found = secret_scan.allow(engine.files, path, line, engine.clock())
+    if found:
+        message = commit_message("maintenance", f"{plural(len(found), 'finding')} allowed")
+        wanted = engine.config.git.auto_commit
+        commit_change(lambda: engine.repository, [ALLOWED], message, wanted=wanted)
+    return _emit_decided(place, len(found), "allowed", as_json)
+
+
+@secrets.verb("redact", "autopoiesis secrets redact knowledge/facts.md")
+@click.argument("place", metavar="FILE[:LINE]")
+def redact(engine: Engine, place: str, as_json: bool) -> int:
+    """Replace what looks like a secret in a file, or in one line, by [secret]. Exit 1 if there is nothing."""
+    from engine.workspace import secret_scan  # noqa: PLC0415 — imports git support
+
+    path, line = _file_and_line(engine, place)
+    return _emit_decided(place, secret_scan.redact_file(engine.files, path, line), "replaced", as_json)
+
+
+def _file_and_line(engine: Engine, place: str) -> tuple[str, int | None]:
+    """The workspace-relative path and the line of ``FILE[:LINE]``."""
+    path, _, line = place.rpartition(":")
+    if path and line.isdecimal() and not (engine.workspace.root / place).exists():
+        return engine.workspace.relative(Path(path)), int(line)
+    return engine.workspace.relative(Path(place)), None
+
+
+def _emit_decided(place: str, count: int, done: str, as_json: bool) -> int:
+    if as_json:
+        emit_json({done: count})
+    elif count:
+        emit(f"{plural(count, 'finding')} {done}; commit the file: autopoiesis commit")
+    else:
+        emit(f"nothing in {place} looks like a secret")
+    return 0 if count else 1
+
+
+@group(
+    'autopoiesis preset add release knowledge/reference/hosts.md --lines 10-40 --note "Only staging."',
+    "autopoiesis preset use release",
+    "autopoiesis preset off",
+)
+def preset() -> None:
+    """Manage presets: named sets of files (presets/) that are part of every prompt while active."""
+
+
+@preset.verb("list", "autopoiesis preset list --json")
+def preset_list(engine: Engine, as_json: bool) -> None:
+    """List the presets with their files and sizes; the active ones are marked."""
+    presets = engine.presets
+    found = presets.list()
+    if emitted_json(as_json, {"active": presets.active(), "presets": found, "problems": presets.problems()}):
+        return
+    if not found:
+        emit("no presets yet; create one with: autopoiesis preset add NAME PATH")
+    table(
+        [
+            [
+                "●" if view.active else "○",
+                view.name,
+                f"{len(view.files):,}",
+                f"{view.tokens:,}",
+                view.title if view.title != view.name else "",
+            ]
+            for view in found
+        ],
+        ["", "preset", "files", "tokens", "title"] if found else (),
+    )
+    emit_problems((*presets.problems(), *(problem for view in found for problem in view.problems)))
+
+
+@preset.verb("show", "autopoiesis preset show release")
+@click.argument("name")
+def preset_show(engine: Engine, name: str, as_json: bool) -> None:
+    """Show what a preset adds to a prompt, and which listed files it cannot add."""
+    view = engine.presets.show(name)
+    if emitted_json(as_json, view):
+        return
+    state = "active" if view.active else "not active"
+    emit(f"{view.name} — {view.title}")
+    emit(f"{view.path}   {state}, {view.tokens:,} tokens before its cap")
+    notes = {listed.path: listed.note for listed in view.files if listed.note}
+    for section in view.sections:
+        lines = f":{section.lines}" if section.lines else ""
+        note = f"   {notes.pop(section.source)}" if section.source in notes else ""
+        emit(f"{section.tokens:>8,}  {section.source}{lines}{note}")
+    for missing in view.left_out:
+        lines = f":{missing.lines}" if missing.lines else ""
+        emit(f"       –  {missing.source}{lines}   {missing.reason}")
+    emit_problems(view.problems)
+
+
+@preset.verb("use", "autopoiesis preset use release", "autopoiesis preset use hosts --also")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--also", is_flag=True, help="Keep the presets that are already active.")
+def preset_use(engine: Engine, names: tuple[str, ...], also: bool, as_json: bool) -> None:
+    """Activate presets, in this order, and deactivate all others."""
+    _print_active(engine.presets.use(names, also=also), as_json)
+
+
+@preset.verb("off", "autopoiesis preset off", "autopoiesis preset off release")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
+    """Deactivate presets; all of them if none is named."""
+    _print_active(engine.presets.off(names), as_json)
+
+
+@preset.verb(
+    "add",
+    "autopoiesis preset add release knowledge/procedures/release.md",
+    'autopoiesis preset add release knowledge/reference/hosts.md --lines "3-9, 20-31"',
+)
+@click.argument("name")
+@click.argument("path")
+@click.option("--lines", default="", metavar="LINES", help="Only these lines, such as 10-40 or `3-9, 20-31`.")
+@click.option("--note", default="", metavar="TEXT", help="A note about the file, shown above it.")
+@click.option("--title", default="", metavar="TEXT", help="The preset's title.")
+def preset_add(
+    engine: Engine, name: str, path: str, lines: str, note: str, title: str, as_json: bool
+) -> None:
+    """Add a file to a preset, creating the preset if needed."""
+    _print_files(engine.presets.add(name, path, lines, note, title), "+", as_json)
+
+
+@preset.verb("remove", "autopoiesis preset remove release knowledge/reference/hosts.md")
+@click.argument("name")
+@click.argument("path")
+@click.option("--lines", default="", metavar="LINES", help="Only the entry with these lines.")
+def preset_remove(engine: Engine, name: str, path: str, lines: str, as_json: bool) -> None:
+    """Remove a file from a preset; the file itself is not touched."""
+    _print_files(engine.presets.remove(name, path, lines), "-", as_json)
+
+
+def _print_active(change: PresetChange, as_json: bool) -> None:
+    if emitted_json(as_json, change):
+        return
+    emit(f"active: {', '.join(change.active) or 'none'} ({commit_text(change.commit, change.why)})")
+
+
+def _print_files(change: PresetChange, sign: str, as_json: bool) -> None:
+    if emitted_json(as_json, change):
+        return
+    for name in change.files:
+        emit(f"{change.path}: {sign} {name} ({commit_text(change.commit, change.why)})")
+    if sign == "+" and change.preset not in change.active:
+        emit(f"not active; activate it with: autopoiesis preset use {change.preset}")

@@ -16,12 +16,12 @@ from tui.cli.base import (
     finish_quietly,
     is_terminal,
     plain,
+    progress,
     table,
     verb,
 )
 from tui.cli.install import agents_without
 from tui.cli.rules import told_summary
-from tui.cli.search import progress
 from tui.render.figures import plural, sizes
 
 if TYPE_CHECKING:

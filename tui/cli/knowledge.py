@@ -1,12 +1,15 @@
-"""``knowledge``: private entries and skills, their references, their footprint, and the archive."""
+"""``knowledge``, ``digest`` and ``notes``: entries and skills, the summary in prompts, and file notes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from engine.store.commit_message import commit_message
+from engine.store.spelling import on_disk
 from tui.cli.base import (
     commit_text,
     emit,
@@ -18,6 +21,7 @@ from tui.cli.base import (
     invocation,
     plain,
     table,
+    verb,
 )
 from tui.render.figures import kilobytes, plural
 
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     from engine.knowledge.archive import ArchiveReport, EntryMove
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.links import Link
+    from engine.knowledge.notes import NoteFiles, Rebinding
+
 
 _SHOWN_LINKS = 8
 
@@ -261,3 +267,138 @@ def _print_outcome(report: ArchiveReport) -> None:
         emit(f"{commit_text(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
     elif report.applied and not report.finished and not report.already:
         emit("nothing to finish")
+
+
+@group("autopoiesis digest show", "autopoiesis digest regenerate")
+def digest() -> None:
+    """Show or build the digest (knowledge/digest.md), which is part of every prompt while the file exists."""
+
+
+@digest.verb("show", "autopoiesis digest show")
+def digest_show(engine: Engine, as_json: bool) -> int:
+    """Print the digest."""
+    view = engine.digest()
+    if as_json:
+        emit_json(view)
+    elif not view.on:
+        emit(view.problem or "off: no knowledge/digest.md; create it with: autopoiesis digest regenerate")
+    else:
+        emit_prompt(view.text)
+    return 1 if view.problem else 0
+
+
+@digest.verb("regenerate", "autopoiesis digest regenerate")
+def digest_regenerate(engine: Engine) -> None:
+    """Rebuild the digest from the category files; this turns it on."""
+    knowledge = engine.knowledge
+    if knowledge.digest.regenerate(force=True):
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest regenerated"))
+    view = engine.digest()
+    emit(
+        f"{view.size:,} of {view.limit:,} bytes: {knowledge.digest.path}"
+        if view.on
+        else "no knowledge to digest yet"
+    )
+
+
+@digest.verb("off", "autopoiesis digest off")
+def digest_off(engine: Engine) -> None:
+    """Delete the digest; prompts do without it until you regenerate it."""
+    knowledge = engine.knowledge
+    if knowledge.digest.turn_off():
+        knowledge.commit(knowledge.digest.paths, commit_message("memory", "digest turned off"))
+        emit("off; turn it on with: autopoiesis digest regenerate")
+    else:
+        emit("already off")
+
+
+@verb(
+    "autopoiesis notes",
+    "autopoiesis notes src/client.py",
+    'autopoiesis notes src/client.py --add "The retry counts from 0."',
+    "autopoiesis notes src/old.py --move-to src/new.py",
+    name="notes",
+)
+@click.argument("path", required=False)
+@click.option("--add", "text", metavar="TEXT", help="Add a note about the file.")
+@click.option("--move-to", "target", metavar="NEW", help="Reassign the notes of PATH to NEW.")
+def notes(path: str | None, text: str | None, target: str | None, as_json: bool) -> int:
+    """Show the notes of a file, or which files have notes; add one; or reassign them.
+
+    Notes are kept in knowledge/files/. They follow a renamed file if the rename is certain; otherwise they
+    belong to no file until you reassign them with --move-to.
+    """
+    if path is None and (text is not None or target is not None):
+        raise click.UsageError("name a file")
+    with invocation().engine() as engine:
+        found = engine.knowledge.notes
+        if path is None:
+            return _print_all(found, as_json)
+        if target is not None:
+            moved = found.rebind(path, _from_here(target))
+            emit(f"{moved.notes}: now the notes of {moved.path}")
+            _commit_notes(engine, moved.notes, f"the notes of {path} belong to {moved.path}")
+        if text is not None:
+            done = found.add(_from_here(path), text)
+            emit(f"{done.path}:{done.line}")
+            _commit_notes(engine, done.path, f"a note about {path}")
+        return 0 if text is not None or target is not None else _print_one(found, path, as_json)
+
+
+def _from_here(path: str) -> str:
+    """A path as the shell means it; otherwise it is relative to the workspace, or as in the notes."""
+    place = on_disk(Path(path).absolute())
+    return str(place) if place.is_file() else path
+
+
+def _commit_notes(engine: Engine, path: str, what: str) -> None:
+    commit = engine.knowledge.commit([path], commit_message("memory", what))
+    emit(commit_text(commit.revision, commit.why))
+
+
+def _print_all(found: NoteFiles, as_json: bool) -> int:
+    files, questions = found.all(), found.questions()
+    if as_json:
+        emit_json({"files": files, "questions": questions})
+        return 0
+    if not files:
+        emit('no file has notes yet: autopoiesis notes PATH --add "…"')
+        return 0
+    table(
+        [
+            [
+                each.path,
+                plural(len(each.entries), "note"),
+                "" if each.is_here else "file not found",
+                each.notes,
+            ]
+            for each in files
+        ]
+    )
+    for question in questions:
+        _emit_question(question)
+    return 0
+
+
+def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
+    known = found.of(_from_here(path))
+    question = found.question(_from_here(path)) if known is None else None
+    if as_json:
+        emit_json({"notes": known, "question": question})
+    elif question is not None:
+        _emit_question(question)
+    elif known is None:
+        emit(f"{path} has no notes")
+    else:
+        if known.renamed_from:
+            emit(f"{known.renamed_from} was renamed to {known.path}")
+        for entry in known.entries:
+            emit(f"{known.notes}:{entry.number}  {entry.text}")
+    return 0
+
+
+def _emit_question(question: Rebinding) -> None:
+    emit(f"? {question.path}: {question.why}")
+    for each in question.candidates:
+        hint = f"autopoiesis notes {question.path} --move-to {each.absolute}"
+        emit(f"    possibly {each.path} ({each.why}): {hint}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.cli.as_of import as_of_option, checkout_progress, print_commit
 from tui.cli.base import (
+    as_of_option,
+    checkout_progress,
     commit_text,
     emit,
     emit_json,
@@ -17,9 +18,10 @@ from tui.cli.base import (
     group,
     minute,
     plain,
+    print_commit,
+    progress,
     table,
 )
-from tui.cli.search import progress
 
 if TYPE_CHECKING:
     from engine.engine import Engine

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.as_of import checkout_progress
-from tui.cli.base import emit, emit_json, emit_problems, emitted_json, plain, table, verb
+from tui.cli.base import (
+    checkout_progress,
+    emit,
+    emit_json,
+    emit_problems,
+    emitted_json,
+    plain,
+    progress,
+    table,
+    verb,
+)
 from tui.cli.costs import estimate_text
 from tui.cli.history import print_diff
-from tui.cli.search import progress
 from tui.render.figures import plural
 
 if TYPE_CHECKING:

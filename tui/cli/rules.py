@@ -16,9 +16,9 @@ from tui.cli.base import (
     invocation,
     json_option,
     plain,
+    progress,
     table,
 )
-from tui.cli.search import progress
 from tui.render.figures import plural
 from tui.render.safe import first_line
 

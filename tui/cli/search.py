@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from engine.search.results import CATEGORIES, SearchResult
-from tui.cli.base import emit, emit_problems, emitted_json, table, verb
+from tui.cli.base import emit, emit_problems, emitted_json, progress, table, verb
 from tui.render.figures import plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-
-
-@contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
-
-        def report(done: int, total: int) -> None:
-            bar.length = max(total, 1)
-            bar.update(done - bar.pos)
-
-        yield report
 
 
 @verb("autopoiesis search 'connection pool' --category journal --limit 5 --explain")

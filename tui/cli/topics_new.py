@@ -19,12 +19,12 @@ from tui.cli.base import (
     emitted_json,
     is_terminal,
     plain,
+    progress,
     read_text,
     table,
     verb,
     visible,
 )
-from tui.cli.search import progress
 from tui.kit.editor import editor_command, with_terminal
 from tui.render.figures import plural
 from tui.render.safe import first_line

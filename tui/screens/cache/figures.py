@@ -1,4 +1,4 @@
-"""Panels 1 and 3 of the cache screen: the tokens of each provider and its caches; and the settings of caches."""
+"""Panels 1 and 3 of the cache screen: the tokens of each provider and its caches; and the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panels 2 and 4 of the cache screen: the discussions and their caches; and what broke prefixes, at what cost."""
+"""Panels 2 and 4 of the cache screen: the discussions and their caches; and what broke prefixes."""
 
 from __future__ import annotations
 

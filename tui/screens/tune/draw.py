@@ -1,7 +1,7 @@
 """Panel 2 of the tune screen, and what moving a threshold changes.
 
 The histogram has a topic's labelled messages by score, useful ones above the axis and noise below it. The
-thresholds move in steps from 0 to 1 and then to “never”; the lower never exceeds the upper. Below it stand the
+thresholds move in steps from 0 to 1 and then to “never”; the lower never exceeds the upper. Below it are the
 current figures beside those for the moved thresholds.
 """
 

@@ -1,4 +1,4 @@
-"""Panels 1 and 3 of the tune screen: topics with their figures; and messages that flip or are worth labelling."""
+"""Panels 1 and 3 of the tune screen: topics with their figures; and messages to label, or that flip."""
 
 from __future__ import annotations
 
