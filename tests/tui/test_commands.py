@@ -108,7 +108,7 @@ def test_a_command_of_an_unknown_panel_is_refused() -> None:
     with pytest.raises(ValueError, match="leftt"):
 
         class Wrong(Commanded, panels=("left",)):
-            @command("x", title="Nothing", panels=["leftt"], needs=[Need(lambda here: here.rows, "")])
+            @command("x", "Nothing", panels=["leftt"], needs=[Need(lambda here: here.rows, "")])
             def nothing(self) -> None:
                 """Do nothing."""
 

@@ -102,7 +102,7 @@ async def test_job_is_turned_off_and_on_and_a_topic_is_edited_instead(
             and "its schedule is set in its topic" in driven.toasts
         )
         edited: list[str] = []
-        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line: edited.append(path))
+        monkeypatch.setattr(driven.screen, "edit_file", lambda path, line=0: edited.append(path))
         (engine.root / "topics/journal-daily.md").write_text("# Journal\n")
         await driven.press("e")
         assert edited and edited[0].endswith("topics/journal-daily.md")

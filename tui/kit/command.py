@@ -101,23 +101,24 @@ class Command:
 
 
 def command(
-    *keys: str,
+    keys: str,
     title: str,
-    panels: Sequence[str] = (),
-    in_line: bool = False,
     footer: str = "",
     rank: int = 50,
+    *,
+    panels: Sequence[str] = (),
+    in_line: bool = False,
     palette: bool = True,
     needs: Sequence[Need] = (),
     when: Callable[[Any], object] | None = None,
 ) -> Callable[[Method], Method]:
     """Makes a method a command; its docstring is its help.
 
-    Arguments are as in ``Command``; without ``panels``, the keys work in every panel.
+    Arguments are as in ``Command``, with spaces between the keys; without ``panels``, they work everywhere.
     """
     declared = Command(
-        "", keys, title, "", frozenset(panels), in_line, "panel" if panels else "screen", footer, rank,
-        palette, tuple(needs), when,
+        "", tuple(keys.split()), title, "", frozenset(panels), in_line, "panel" if panels else "screen",
+        footer, rank, palette, tuple(needs), when,
     )  # fmt: skip
 
     def mark(method: Method) -> Method:
@@ -128,20 +129,20 @@ def command(
 
 
 def command_of(
-    does: str, do: Callable[[Any], None], *keys: str, title: str, **declared: Any
+    does: str, do: Callable[[Any], None], keys: str, title: str, *more: Any, **declared: Any
 ) -> Callable[[Any], None]:
     """A command from a function of the screen, for commands that differ only in a value.
 
     Args:
         does: The help text.
-        declared: Passed to ``command``.
+        more: Passed to ``command``, as are the arguments after it.
     """
 
     def method(screen: Any) -> None:
         do(screen)
 
     method.__doc__ = does
-    return command(*keys, title=title, **declared)(method)
+    return command(keys, title, *more, **declared)(method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,12 @@ ROWS = Need(lambda here: here.rows, "there is nothing here yet")
 
 def _moves(motion: Motion, title: str, where: str) -> Callable[[Any], None]:
     return command_of(
-        f"Go {where}.", lambda screen: screen.move(motion), *KEYS_OF[motion], title=title, palette=False
+        f"Go {where}.", lambda screen: screen.move(motion), " ".join(KEYS_OF[motion]), title, palette=False
     )
 
 
 def goes_to(
-    panel: str, key: str, title: str, more: str = "", *, does: str = "", **declared: Any
+    panel: str, key: str, title: str, more: str = "", *, does: str = "", rank: int = 24, **declared: Any
 ) -> Callable[[Any], None]:
     """A command that focuses a panel.
 
@@ -84,19 +84,15 @@ def goes_to(
         does: Replaces the help text.
         declared: Passed to ``command``.
     """
-    return command_of(
-        does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
-        title=f"Go to {title}", footer="panel", **declared,
-    )  # fmt: skip
+    return command_of(does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
+                      f"Go to {title}", "panel", rank, **declared)  # fmt: skip
 
 
 def filters(about: str, rank: int) -> Callable[[Any], None]:
     """A command that filters the list of a screen with ``query_text``."""
-    return command_of(
-        "Filter the list as you type.",
-        lambda screen: screen.open_line(screen.line, "filter", screen.query_text, about), "slash",
-        title="Filter the list", footer="filter", rank=rank,
-    )  # fmt: skip
+    return command_of("Filter the list as you type.",
+                      lambda screen: screen.open_line(screen.line, "filter", screen.query_text, about),
+                      "slash", "Filter the list", "filter", rank)  # fmt: skip
 
 
 class Commanded(Frame):
@@ -113,18 +109,12 @@ class Commanded(Frame):
 
     # The gate's question
 
-    @command(
-        "y", "ctrl+y",
-        title="Answer the gate: yes", footer="answer the gate", rank=0, when=lambda here: here.question,
-    )  # fmt: skip
+    @command("y ctrl+y", "Answer the gate: yes", "answer the gate", 0, when=lambda here: here.question)
     def answer_yes(self) -> None:
         """Answer the gate: the topic applies to the message."""
         self.bench.questions.answer(True)
 
-    @command(
-        "n", "ctrl+n",
-        title="Answer the gate: no", footer="answer the gate", rank=0, when=lambda here: here.question,
-    )  # fmt: skip
+    @command("n ctrl+n", "Answer the gate: no", "answer the gate", 0, when=lambda here: here.question)
     def answer_no(self) -> None:
         """Answer the gate: the topic does not apply."""
         self.bench.questions.answer(False)
@@ -157,12 +147,12 @@ class Commanded(Frame):
     def to_line(self) -> None:
         """Focuses the prompt on screens where tab includes it."""
 
-    @command("tab", title="Next panel", in_line=True, palette=False)
+    @command("tab", "Next panel", in_line=True, palette=False)
     def next_panel(self) -> None:
         """Go to the next panel."""
         self.cycle(1)
 
-    @command("shift+tab", title="Previous panel", in_line=True, palette=False)
+    @command("shift+tab", "Previous panel", in_line=True, palette=False)
     def previous_panel(self) -> None:
         """Go to the previous panel."""
         self.cycle(-1)
@@ -178,19 +168,14 @@ class Commanded(Frame):
         if not self.in_line:
             self.panel_named(self.panel_in_use).move(motion)
 
-    @command(
-        "plus",
-        title="Enlarge the panel", footer="enlarge", rank=40,
-        needs=[Need(lambda here: not here.zoomed, "the panel is already enlarged")],
-    )  # fmt: skip
+    @command("plus", "Enlarge the panel", "enlarge", 40,
+             needs=[Need(lambda here: not here.zoomed, "the panel is already enlarged")])  # fmt: skip
     def zoom(self) -> None:
         """Enlarge the focused panel to the whole area."""
         if not self.in_line:
             self.enlarge(self.panel_in_use)
 
-    @command(
-        "underscore", title="Show all panels", needs=[Need(lambda here: here.zoomed, "no panel is enlarged")]
-    )
+    @command("underscore", "Show all panels", needs=[Need(lambda here: here.zoomed, "no panel is enlarged")])
     def unzoom(self) -> None:
         """Show all panels again."""
         self.enlarge(None)
@@ -201,14 +186,14 @@ class Commanded(Frame):
         self.lay_out()
         self.show()
 
-    @command("escape", title="Back", in_line=True, footer="back", rank=30, palette=False)
+    @command("escape", "Back", "back", 30, in_line=True, palette=False)
     def back(self) -> None:
         """Go back one level; from the top level, return to the workbench."""
         raise NotImplementedError
 
     # Selection
 
-    @command("Y", title="Copy the text", needs=[ROWS])
+    @command("Y", "Copy the text", needs=[ROWS])
     def copy(self) -> None:
         """Copy the selection, or everything the panel shows; works over SSH if the terminal allows it."""
         if not self.in_line:
@@ -282,42 +267,40 @@ class Commanded(Frame):
 
     # The workbench
 
-    @command("ctrl+p", title="All actions", in_line=True, palette=False)
+    @command("ctrl+p", "All actions", in_line=True, palette=False)
     def palette(self) -> None:
         """Search all actions by name."""
         self.app.action_command_palette()
 
-    @command("question_mark", title="Help", footer="help", rank=14)
+    @command("question_mark", "Help", "help", 14)
     def help(self) -> None:
         """Show what each key does here."""
         signs = self.panel_named(self.panel_in_use).signs
         self.page("help", lambda width, roles: help_lines(self.catalog, self, signs, width, roles), full=True)
 
-    @command(
-        "exclamation_mark",
-        title="Show problems", needs=[Need(lambda here: here.found_problems, "there are no problems")],
-    )  # fmt: skip
+    @command("exclamation_mark", "Show problems",
+             needs=[Need(lambda here: here.found_problems, "there are no problems")])  # fmt: skip
     def problems(self) -> None:
         """List the problems found in settings, topics and files, with line and hint."""
         lines = list(map(str, self.found_problems))
         self.page("problems", lambda width, roles: _bullets(lines, width, roles))
 
-    @command("T", title="Next theme")
+    @command("T", "Next theme")
     def theme(self) -> None:
         """Switch to the next theme; the choice is saved in tui.yaml in your user settings."""
         self.bench.post_message(NextTheme())
 
-    @command("ctrl+r", title="Rescan the workspace", in_line=True)
+    @command("ctrl+r", "Rescan the workspace", in_line=True)
     def rescan(self) -> None:
         """Rescan all files; only needed if changes are not detected automatically."""
         self.bench.conductor.rescan(quietly=False)
 
-    @command("ctrl+z", title="Suspend", in_line=True)
+    @command("ctrl+z", "Suspend", in_line=True)
     def suspend(self) -> None:
         """Suspend the workbench and return to the shell; fg resumes it."""
         self.app.action_suspend_process()
 
-    @command("q", title="Quit")
+    @command("q", "Quit")
     def quit(self) -> None:
         """Quit, or go back one level, as esc does."""
         self.back()

@@ -159,10 +159,10 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
 
     # Navigation
 
-    focus_prompts = goes_to("prompts", "1", "the list", rank=24)
-    focus_told = goes_to("told", "2", "what was told", ": the passages, and what came up later", rank=24)
+    focus_prompts = goes_to("prompts", "1", "the list")
+    focus_told = goes_to("told", "2", "what was told", ": the passages, and what came up later")
 
-    @command("enter", "e", title="Open the transcript", footer="open", rank=0)
+    @command("enter e", "Open the transcript", "open", 0)
     def open(self) -> None:
         """Go to what was told; there, open the transcript of the selected passage, or of the prompt, in
         $VISUAL or $EDITOR.
@@ -181,7 +181,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
             else:
                 self.say("its transcript no longer exists")
 
-    @command("s", title="Show the best and worst, or all", footer="all", rank=8)
+    @command("s", "Show the best and worst, or all", "all", 8)
     def show_others(self) -> None:
         """List every prompt that would have been told something, oldest first; then the best and worst."""
         self.every = not self.every
@@ -189,12 +189,12 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
 
     filter = filters("prompts", rank=22)
 
-    @command("r", title="Play the past again", footer="play", rank=10, needs=[IDLE])
+    @command("r", "Play the past again", "play", 10, needs=[IDLE])
     def play_again(self) -> None:
         """Play the past again, with all that was captured, accepted and rated since."""
         self.start(self.played.changes if self.played is not None else "")
 
-    @command("w", title="Try a setting", footer="what if", rank=6, needs=[IDLE])
+    @command("w", "Try a setting", "what if", 6, needs=[IDLE])
     def what_if(self) -> None:
         """Type a setting, such as hooks.past_sessions=off, to play the past with it; nothing is saved. Both
         results are shown side by side. Leave it empty to show the past as it is.

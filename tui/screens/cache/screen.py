@@ -367,10 +367,7 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         entry = self.discussion()
         return entry.path if entry is not None else ""
 
-    @command(
-        "enter", "o",
-        title="Show details", panels=["discussions", "misses"], footer="details", rank=0, needs=[ROWS],
-    )  # fmt: skip
+    @command("enter o", "Show details", "details", 0, panels=["discussions", "misses"], needs=[ROWS])
     def details(self) -> None:
         """Show the details of the selected discussion's cache, or of what broke prefixes."""
         overview, entry = self.state.overview, self.discussion()
@@ -383,11 +380,9 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
             found = overview.misses
             self.page("what broke prefixes", lambda width, roles: draw_culprit(miss, found, width, roles))
 
-    @command(
-        "e",
-        title="Edit the file", footer="edit", rank=8,
-        needs=[Need(lambda here: here.file, "the selection has no file, or it no longer exists")],
-    )  # fmt: skip
+    @command("e", "Edit the file", "edit", 8,
+             needs=[Need(lambda here: here.file,
+                         "the selection has no file, or it no longer exists")])  # fmt: skip
     def edit(self) -> None:
         """Open the file that broke the prefix, the transcript or the settings in $VISUAL or $EDITOR."""
         line, where, item = 0, self.state.where, self.settings.selected
@@ -396,11 +391,8 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         self.edit_file(self.file, line)
         self.look()
 
-    @command(
-        "y",
-        title="Copy the session id", panels=["discussions", "misses"], footer="copy id", rank=12,
-        needs=[A_DISCUSSION],
-    )  # fmt: skip
+    @command("y", "Copy the session id", "copy id", 12, panels=["discussions", "misses"],
+             needs=[A_DISCUSSION])  # fmt: skip
     def copy_id(self) -> None:
         """Copy the session id of the selected discussion, for example for autopoiesis cache show ID."""
         entry = self.discussion()
@@ -409,13 +401,9 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
 
     # Caches
 
-    @command(
-        "i",
-        title="Invalidate the discussion's cache", panels=["discussions"], footer="invalidate", rank=2,
-        needs=[
-            A_DISCUSSION, Need(lambda here: here.cached, "this discussion has no cache"), WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("i", "Invalidate the discussion's cache", "invalidate", 2, panels=["discussions"],
+             needs=[A_DISCUSSION, Need(lambda here: here.cached, "this discussion has no cache"),
+                    WRITABLE])  # fmt: skip
     def invalidate(self) -> None:
         """Invalidate the selected discussion's cache, so that the next call creates a new one. Asks first."""
         entry = self.discussion()
@@ -429,26 +417,18 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         )
         self.ask("invalidate the cache", question, "Invalidate", lambda: self._change(entry, "invalidate"))
 
-    @command(
-        "d",
-        title="Disable caching for the discussion", panels=["discussions"], footer="disable", rank=4,
-        needs=[
-            A_DISCUSSION,
-            Need(lambda here: here.caching, "caching is already disabled for this discussion"), WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("d", "Disable caching for the discussion", "disable", 4, panels=["discussions"],
+             needs=[A_DISCUSSION,
+                    Need(lambda here: here.caching, "caching is already disabled for this discussion"),
+                    WRITABLE])  # fmt: skip
     def disable(self) -> None:
         """Disable caching for the selected discussion and invalidate its cache."""
         self._change(self.discussion(), "disable")
 
-    @command(
-        "a",
-        title="Enable caching for the discussion", panels=["discussions"], footer="enable", rank=4,
-        needs=[
-            A_DISCUSSION,
-            Need(lambda here: not here.caching, "caching is already enabled for this discussion"), WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("a", "Enable caching for the discussion", "enable", 4, panels=["discussions"],
+             needs=[A_DISCUSSION,
+                    Need(lambda here: not here.caching, "caching is already enabled for this discussion"),
+                    WRITABLE])  # fmt: skip
     def enable(self) -> None:
         """Enable caching for the selected discussion again, starting with its next call."""
         self._change(self.discussion(), "enable")
@@ -463,11 +443,8 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
         else:
             self.say("the cache is already being changed")
 
-    @command(
-        "space", "enter",
-        title="Change the selected setting", panels=["settings"], footer="change", rank=0,
-        needs=[ROWS, WRITABLE],
-    )  # fmt: skip
+    @command("space enter", "Change the selected setting", "change", 0, panels=["settings"],
+             needs=[ROWS, WRITABLE])  # fmt: skip
     def step(self) -> None:
         """Toggle the selected setting or go to its next value. The change is written and committed
         immediately.
@@ -479,7 +456,7 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
             self._values.ask((item.name, item.next))
             self.show()
 
-    @command("p", title="Change the period", footer="period", rank=10)
+    @command("p", "Change the period", "period", 10)
     def period(self) -> None:
         """Change the period of the provider totals: today, the last 7 days or the last 30 days."""
         self.state.next_period()
@@ -490,18 +467,17 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
 
     # Panels
 
-    focus_providers = goes_to(
-        "providers", "1", "the providers",
-        ": tokens sent, tokens served from caches, and time left", rank=24,
-    )  # fmt: skip
-    focus_discussions = goes_to(
-        "discussions", "2", "the discussions", ": which are cached, by which provider, until when", rank=24
-    )
-    focus_settings = goes_to("settings", "3", "the settings", " of caches for the whole workspace", rank=24)
+    focus_providers = goes_to("providers", "1", "the providers",
+                              ": tokens sent, tokens served from caches, and time left")  # fmt: skip
+    focus_discussions = goes_to("discussions", "2", "the discussions",
+                                ": which are cached, by which provider, until when")  # fmt: skip
+    focus_settings = goes_to("settings", "3", "the settings", " of caches for the whole workspace")
     focus_misses = goes_to(
-        "misses", "4", "the misses",
-        ": the reason for the last one, and what broke prefixes, how often and at what cost", rank=24,
-    )  # fmt: skip
+        "misses",
+        "4",
+        "the misses",
+        ": the reason for the last one, and what broke prefixes, how often and at what cost",
+    )
 
     def _changed(self, change: CacheChange, message: str, *, error: bool = False) -> None:
         self.say(message, error=error)

@@ -236,37 +236,34 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         else:
             self.dismiss(None)
 
-    focus_sides = goes_to("sides", "1", "branches and snapshots", rank=24)
-    focus_files = goes_to("files", "2", "the files that differ", ", with line counts", rank=24)
-    focus_text = goes_to("text", "3", "both texts", ", side by side if they fit", rank=24)
+    focus_sides = goes_to("sides", "1", "branches and snapshots")
+    focus_files = goes_to("files", "2", "the files that differ", ", with line counts")
+    focus_text = goes_to("text", "3", "both texts", ", side by side if they fit")
 
-    @command("enter", title="Read the file", panels=["files"], footer="read", rank=0, needs=[BOTH])
+    @command("enter", "Read the file", "read", 0, panels=["files"], needs=[BOTH])
     def read(self) -> None:
         """Go to both texts of the selected file."""
         self.go_to("text")
 
     # Comparison
 
-    @command("l", title="Use as the left side", panels=["sides"], footer="left", rank=1, needs=[A_SIDE])
+    @command("l", "Use as the left side", "left", 1, panels=["sides"], needs=[A_SIDE])
     def as_left(self) -> None:
         """Use the selected branch or snapshot as the left side."""
         self.choose(self.sides.selected.name if self.sides.selected else "", self.right)
 
-    @command(
-        "enter", "r", title="Use as the right side", panels=["sides"], footer="right", rank=0,
-        needs=[A_SIDE],
-    )  # fmt: skip
+    @command("enter r", "Use as the right side", "right", 0, panels=["sides"], needs=[A_SIDE])
     def as_right(self) -> None:
         """Use the selected branch or snapshot as the right side."""
         self.choose(self.left, self.sides.selected.name if self.sides.selected else "")
 
-    @command("w", title="Toggle whole texts", footer="whole", rank=6, needs=[BOTH])
+    @command("w", "Toggle whole texts", "whole", 6, needs=[BOTH])
     def toggle_whole(self) -> None:
         """Toggle between whole texts and only the lines around changes."""
         self.is_whole = not self.is_whole
         self.show_text()
 
-    @command("p", title="Run the probes against both", footer="probes", rank=4, needs=[BOTH])
+    @command("p", "Run the probes against both", "probes", 4, needs=[BOTH])
     def probe(self) -> None:
         """Check out both sides and run your probes against each. This may take a minute."""
         if self.compared is not None:
@@ -275,10 +272,7 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     # Merging
 
-    @command(
-        MERGE_KEY, title="Merge the right side", footer="merge", rank=8,
-        needs=[BOTH, A_BRANCH, HERE, WRITABLE],
-    )  # fmt: skip
+    @command(MERGE_KEY, "Merge the right side", "merge", 8, needs=[BOTH, A_BRANCH, HERE, WRITABLE])
     def merge_right(self) -> None:
         """Preview merging the branch on the right. Press again to confirm and merge it as one commit.
         Conflicts are explained and prevent the merge.

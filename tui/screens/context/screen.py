@@ -415,7 +415,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         self.focus_panel(self.panel_in_use if self.panel_in_use in shown else shown[0])
         self.call_after_refresh(self.show)
 
-    @command("escape", title="Back", in_line=True, footer="back", rank=11, palette=False)
+    @command("escape", "Back", "back", 11, in_line=True, palette=False)
     def back(self) -> None:
         """Back out one level: leave the input line, clear the filter, show all panels, end the comparison,
         hide what was left out, or return to the workbench.
@@ -438,7 +438,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
 
     # Views
 
-    @command("enter", title="Open the selection", panels=["sections", "left-out"], needs=[A_PROMPT, ROWS])
+    @command("enter", "Open the selection", panels=["sections", "left-out"], needs=[A_PROMPT, ROWS])
     def open(self) -> None:
         """Open the selection: the text of a section, or the details of a left-out entry."""
         if self.panel_in_use == "left-out":
@@ -453,7 +453,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         else:
             self.focus_panel("text")
 
-    @command("t", title="Show the whole prompt or only the section", footer="whole", rank=4, needs=[A_PROMPT])
+    @command("t", "Show the whole prompt or only the section", "whole", 4, needs=[A_PROMPT])
     def whole(self) -> None:
         """Toggle between the whole prompt, scrolled to the selected section, and only that section."""
         state = self.state
@@ -463,7 +463,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         if "text" not in self.in_view():
             self.go_to("text")
 
-    @command("o", title="Show what was left out", footer="left out", rank=6, needs=[A_PROMPT])
+    @command("o", "Show what was left out", "left out", 6, needs=[A_PROMPT])
     def toggle_left_out(self) -> None:
         """Show or hide what was left out, below the text."""
         if self.zoomed == "left-out":
@@ -476,7 +476,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         self.focus_panel("left-out" if self.left_out_open else "sections")
         self.call_after_refresh(self.show)
 
-    @command("d", title="Compare with the previous prompt", footer="diff", rank=8, needs=[A_PROMPT])
+    @command("d", "Compare with the previous prompt", "diff", 8, needs=[A_PROMPT])
     def toggle_comparison(self) -> None:
         """Compare with the previous message's prompt: sections added, removed and changed, and whether the
         stable prefix is unchanged or where it first differs. Press again to end the comparison.
@@ -503,25 +503,25 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             at += step
         self.say("no later message" if step > 0 else "no earlier message")
 
-    @command("J", title="Next message in the feed", footer="message", rank=10)
+    @command("J", "Next message in the feed", "message", 10)
     def next_message(self) -> None:
         """Show the prompt of the next message in the feed."""
         self.message(1)
 
-    @command("K", title="Previous message in the feed", footer="message", rank=10)
+    @command("K", "Previous message in the feed", "message", 10)
     def previous_message(self) -> None:
         """Show the prompt of the previous message in the feed."""
         self.message(-1)
 
     # Input lines
 
-    @command("slash", title="Filter the list", footer="filter", rank=12, needs=[A_PROMPT])
+    @command("slash", "Filter the list", "filter", 12, needs=[A_PROMPT])
     def filter(self) -> None:
         """Narrow the focused list to the rows that contain what you type."""
         words = "left out" if self.panel_in_use == "left-out" else "sections"
         self.open_line("name", "filter", self.state.queries[self.listed], words)
 
-    @command("w", title="Write the prompt to a file", footer="write", rank=18, needs=[A_PROMPT, WRITABLE])
+    @command("w", "Write the prompt to a file", "write", 18, needs=[A_PROMPT, WRITABLE])
     def write(self) -> None:
         """Write the prompt to a file in scratch/, which the memory ignores. Asks for the name."""
         compiled = self.state.compiled
@@ -579,18 +579,15 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         top = self.text.line_in_view if self.panel_in_use == "text" and not state.whole else 0
         return state.source_line(top)
 
-    @command(
-        "e",
-        title="Edit the source", footer="edit", rank=14,
-        needs=[Need(lambda here: here.file, "the selection does not come from a file")],
-    )  # fmt: skip
+    @command("e", "Edit the source", "edit", 14,
+             needs=[Need(lambda here: here.file, "the selection does not come from a file")])  # fmt: skip
     def edit(self) -> None:
         """Open the selection's file in $VISUAL or $EDITOR at its line, then recompile the prompt."""
         self._file_of = ("", "")
         self.edit_file(self.file, self._line())
         self.refetch()
 
-    @command("y", title="Copy the selected text", footer="copy", rank=16, needs=[A_PROMPT, ROWS])
+    @command("y", "Copy the selected text", "copy", 16, needs=[A_PROMPT, ROWS])
     def copy(self) -> None:
         """Copy the selection: a section's text, its diff, or a left-out line."""
         state = self.state
@@ -604,7 +601,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             text = state.chosen.text if state.chosen is not None else ""
         self.copy_text(text)
 
-    @command("Y", title="Copy the whole prompt", needs=[A_PROMPT])
+    @command("Y", "Copy the whole prompt", needs=[A_PROMPT])
     def copy_prompt(self) -> None:
         """Copy the whole prompt. If it is too long for the terminal's clipboard, it is cut with a note."""
         compiled = self.state.compiled
@@ -618,18 +615,14 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
 
     # Panels
 
-    focus_sections = goes_to(
-        "sections", "1", "the sections",
-        " of the prompt by layer, or the changed ones in a comparison", rank=30,
-    )  # fmt: skip
-    focus_text = goes_to(
-        "text", "2", "the text",
-        " of the selected section or the whole prompt; up and down scroll it", rank=30,
-    )  # fmt: skip
-    focus_left_out = goes_to(
-        "left-out", "3", "what was left out",
-        ", with sizes, scores and reasons", rank=30,
-    )  # fmt: skip
+    focus_sections = goes_to("sections", "1", "the sections",
+                             " of the prompt by layer, or the changed ones in a comparison",
+                             rank=30)  # fmt: skip
+    focus_text = goes_to("text", "2", "the text",
+                         " of the selected section or the whole prompt; up and down scroll it",
+                         rank=30)  # fmt: skip
+    focus_left_out = goes_to("left-out", "3", "what was left out", ", with sizes, scores and reasons",
+                             rank=30)  # fmt: skip
     focus_slots = goes_to("slots", "4", "the budget", ": use and cap of each slot", rank=30)
 
     @on(PromptLine.Edited)

@@ -306,20 +306,13 @@ class HarvestScreen(
         self.zoomed = None
         self.enter_step()
 
-    @command(
-        "enter",
-        title="Continue: choose conversations", panels=["survey"], footer="choose", rank=0,
-        needs=[Need(lambda here: here.rows, "there are no conversations")],
-    )  # fmt: skip
+    @command("enter", "Continue: choose conversations", "choose", 0, panels=["survey"],
+             needs=[Need(lambda here: here.rows, "there are no conversations")])  # fmt: skip
     def to_pick(self) -> None:
         """Continue, and choose what to harvest."""
         self.to_step("pick")
 
-    @command(
-        "enter",
-        title="Continue: preview", panels=["pick", "switches"], footer="continue", rank=0,
-        needs=[CHOSEN],
-    )  # fmt: skip
+    @command("enter", "Continue: preview", "continue", 0, panels=["pick", "switches"], needs=[CHOSEN])
     def to_confirm(self) -> None:
         """Continue, and preview the harvest and its cost; nothing happens yet."""
         self.to_step("confirm")
@@ -352,30 +345,21 @@ class HarvestScreen(
             self.say("the harvest continues in the background; H shows it again")
         self.dismiss(None)
 
-    @command(
-        "b",
-        title="Leave the harvest running", panels=["progress"], footer="leave it running", rank=4,
-        needs=[RUNNING],
-    )  # fmt: skip
+    @command("b", "Leave the harvest running", "leave it running", 4, panels=["progress"], needs=[RUNNING])
     def background(self) -> None:
         """Leave the harvest running and return to the ledger; a notification says when it is done."""
         self.quit()
 
-    @command("slash", title="Filter the conversations", panels=["survey", "pick"], footer="filter", rank=10)
+    @command("slash", "Filter the conversations", "filter", 10, panels=["survey", "pick"])
     def filter(self) -> None:
         """Filter the conversations as you type, by path, kind or reason."""
         self.open_line("survey-filter", "filter", self.words, "conversations")
 
     # Choosing
 
-    @command(
-        "space",
-        title="Select or deselect the conversation", panels=["pick"], footer="select", rank=2,
-        needs=[
-            Need(lambda here: (item := here.pick.selected) and item.selectable,
-                 "this conversation is skipped, for the reason shown"),
-        ],
-    )  # fmt: skip
+    @command("space", "Select or deselect the conversation", "select", 2, panels=["pick"],
+             needs=[Need(lambda here: (item := here.pick.selected) and item.selectable,
+                         "this conversation is skipped, for the reason shown")])  # fmt: skip
     def toggle(self) -> None:
         """Select or deselect the conversation for harvesting."""
         item = self.pick.selected
@@ -384,13 +368,13 @@ class HarvestScreen(
             self.pick.select(self.pick.cursor + 1)
             self.show()
 
-    @command("a", title="Select all or none", panels=["pick", "switches"], footer="all", rank=4)
+    @command("a", "Select all or none", "all", 4, panels=["pick", "switches"])
     def toggle_all(self) -> None:
         """Select all conversations; if all are selected, deselect them."""
         self.state.toggle_all()
         self.show()
 
-    @command("space", title="Toggle the option", panels=["switches"], footer="toggle", rank=2, needs=[ROWS])
+    @command("space", "Toggle the option", "toggle", 2, panels=["switches"], needs=[ROWS])
     def switch(self) -> None:
         """Turn the selected option on or off."""
         item = self.switches.selected
@@ -400,11 +384,8 @@ class HarvestScreen(
 
     # Harvesting
 
-    @command(
-        "enter",
-        title="Start the harvest", panels=["progress"], footer="start", rank=0,
-        needs=[NOT_RUNNING, CHOSEN, WRITABLE],
-    )  # fmt: skip
+    @command("enter", "Start the harvest", "start", 0, panels=["progress"],
+             needs=[NOT_RUNNING, CHOSEN, WRITABLE])  # fmt: skip
     def start(self) -> None:
         """Start the harvest. Conversations are sent to the provider shown above, one at a time."""
         state = self.state
@@ -419,7 +400,7 @@ class HarvestScreen(
         self._runs.ask(run)
         self.to_step("confirm")
 
-    @command("x", title="Stop the harvest", panels=["progress"], footer="stop", rank=2, needs=[RUNNING])
+    @command("x", "Stop the harvest", "stop", 2, panels=["progress"], needs=[RUNNING])
     def stop(self) -> None:
         """Stop after the current conversation; what is harvested so far is kept."""
         run = self.state.run
@@ -429,11 +410,8 @@ class HarvestScreen(
             self.show()
             self.say("stopping after the current conversation")
 
-    @command(
-        "m",
-        title="Confirm the move to the trash", panels=["outcome"], footer="confirm", rank=0,
-        needs=[Need(lambda here: here.brake, "there is nothing to confirm"), WRITABLE],
-    )  # fmt: skip
+    @command("m", "Confirm the move to the trash", "confirm", 0, panels=["outcome"],
+             needs=[Need(lambda here: here.brake, "there is nothing to confirm"), WRITABLE])  # fmt: skip
     def ask_number(self) -> None:
         """Confirm moving many conversations to the trash by typing how many there are."""
         progress = self.state.progress
@@ -459,16 +437,13 @@ class HarvestScreen(
         else:
             self.say(f"nothing was moved: expected {number}, got {text.strip() or 'nothing'}")
 
-    @command(
-        "f",
-        title="Retry failed conversations", panels=["outcome"], footer="retry failed", rank=2,
-        needs=[Need(lambda here: here.state.failures, "no harvest failed")],
-    )  # fmt: skip
+    @command("f", "Retry failed conversations", "retry failed", 2, panels=["outcome"],
+             needs=[Need(lambda here: here.state.failures, "no harvest failed")])  # fmt: skip
     def retry(self) -> None:
         """Rescan, and select the conversations that failed in this harvest."""
         self._start_over(self.state.failures)
 
-    @command("H", title="Start over", needs=[NOT_RUNNING])
+    @command("H", "Start over", needs=[NOT_RUNNING])
     def again(self) -> None:
         """Start over with a new scan of the conversations."""
         self._start_over()
@@ -482,8 +457,8 @@ class HarvestScreen(
 
     # Panels
 
-    focus_pick = goes_to("pick", "1", "the conversations", panels=["pick", "switches"], rank=24)
-    focus_switches = goes_to("switches", "2", "the options", panels=["pick", "switches"], rank=24)
+    focus_pick = goes_to("pick", "1", "the conversations", panels=["pick", "switches"])
+    focus_switches = goes_to("switches", "2", "the options", panels=["pick", "switches"])
 
     # State and events
 

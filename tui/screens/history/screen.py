@@ -366,38 +366,28 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             self.dismiss(None)
 
     focus_commits = goes_to("commits", "1", "the timeline", ", newest first", rank=40)
-    focus_commit = goes_to(
-        "commit", "2", "the selected commit", ": its message, conversations and files", rank=40
-    )
+    focus_commit = goes_to("commit", "2", "the selected commit", ": its message, conversations and files",
+                           rank=40)  # fmt: skip
 
-    @command("3", title="Go to the diff, file or blame", footer="panel", rank=40)
+    @command("3", "Go to the diff, file or blame", "panel", 40)
     def focus_beside(self) -> None:
         """Go to the commit's diff, a file at that commit, or its blame."""
         self.go_to(self.side_panel)
 
-    @command("enter", title="Read the commit", panels=["commits"], footer="read", rank=0, needs=[A_COMMIT])
+    @command("enter", "Read the commit", "read", 0, panels=["commits"], needs=[A_COMMIT])
     def read(self) -> None:
         """Go to the selected commit: its message, conversations and files."""
         self.go_to("commit")
 
-    @command(
-        "enter",
-        title="Read the file or conversation",
-        panels=["commit"],
-        footer="read",
-        rank=0,
-        needs=[A_COMMIT],
-    )
+    @command("enter", "Read the file or conversation", "read", 0, panels=["commit"], needs=[A_COMMIT])
     def read_file(self) -> None:
         """Read the selected conversation, or the selected file's diff."""
         if self.commit.on_conversation:
             self.conversation()
         self.go_to(self.side_panel)
 
-    @command(
-        "enter", title="Go to the line's commit", panels=["blame"], footer="its commit", rank=0,
-        needs=[Need(lambda here: here.revision, "this line is not committed yet")],
-    )  # fmt: skip
+    @command("enter", "Go to the line's commit", "its commit", 0, panels=["blame"],
+             needs=[Need(lambda here: here.revision, "this line is not committed yet")])  # fmt: skip
     def to_commit_of_line(self) -> None:
         """Go to the commit the selected line comes from, and its diff."""
         row = self._blamed()
@@ -412,7 +402,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     # Filtering the timeline
 
-    @command("slash", title="Filter the commits", footer="filter", rank=16)
+    @command("slash", "Filter the commits", "filter", 16)
     def filter(self) -> None:
         """Filter the loaded commits as you type, by subject, conversation, snapshot or hash; enter searches
         older commits as well.
@@ -423,7 +413,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         self.commits.filter(query)
         self.show()
 
-    @command("t", title="Filter by type", footer="type", rank=14)
+    @command("t", "Filter by type", "type", 14)
     def next_kind(self) -> None:
         """Show only the next type: conversation, memory, identity, maintenance, explore, extract, other; then
         all.
@@ -434,9 +424,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         if not self.commits.display:
             self.say(f"type: {self.state.kind}" if self.state.kind else "all types")
 
-    @command(
-        "f", title="Show only this file's commits", footer="its commits", rank=15, needs=[A_COMMIT, A_FILE]
-    )
+    @command("f", "Show only this file's commits", "its commits", 15, needs=[A_COMMIT, A_FILE])
     def of_file(self) -> None:
         """Show only commits that changed the selected file, following renames; press again to show all."""
         self._narrow_to(self.state.kind, "" if self.state.path else self.chosen)
@@ -448,7 +436,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     # Where knowledge came from
 
-    @command("w", title="Find when something was learned", footer="when", rank=4, needs=[A_COMMIT])
+    @command("w", "Find when something was learned", "when", 4, needs=[A_COMMIT])
     def when(self) -> None:
         """Find when something was first learned: goes to the commit and line, and says whether it is still
         there today.
@@ -470,16 +458,14 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             self.turn_to("text")
             self.seek(first.entry.revision)
 
-    @command(
-        "b", title="Blame: show where each line came from", footer="blame", rank=6, needs=[A_COMMIT, A_FILE]
-    )
+    @command("b", "Blame: show where each line came from", "blame", 6, needs=[A_COMMIT, A_FILE])
     def blame_file(self) -> None:
         """Show the commit, day and conversation of each line of the selected file, as of this commit. The
         view stays on the file as you move through commits.
         """
         self._pin("blame")
 
-    @command("p", title="Show the file at this commit", footer="at commit", rank=5, needs=[A_COMMIT, A_FILE])
+    @command("p", "Show the file at this commit", "at commit", 5, needs=[A_COMMIT, A_FILE])
     def at_that_time(self) -> None:
         """Show the selected file as it was at this commit. The view stays on the file as you move through
         commits.
@@ -497,10 +483,9 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         if not self.panel_named(self.side_panel).display:
             self.go_to(self.side_panel)
 
-    @command(
-        "c", title="Show the conversation", footer="conversation", rank=7,
-        needs=[A_COMMIT, Need(lambda here: here.source, "no conversation is recorded here")],
-    )  # fmt: skip
+    @command("c", "Show the conversation", "conversation", 7,
+             needs=[A_COMMIT,
+                    Need(lambda here: here.source, "no conversation is recorded here")])  # fmt: skip
     def conversation(self) -> None:
         """Show the conversation the selected blame line, or the commit, came from."""
         path = self.source
@@ -511,7 +496,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     # Snapshots and undo
 
-    @command("s", title="Create a snapshot", footer="snapshot", rank=10, needs=[A_COMMIT, WRITABLE])
+    @command("s", "Create a snapshot", "snapshot", 10, needs=[A_COMMIT, WRITABLE])
     def snapshot(self) -> None:
         """Tag the selected commit as memory/milestone/NAME, or as memory/before/NAME if you type before/NAME.
         Uncommitted changes are not included.
@@ -527,7 +512,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         self.say(f"created snapshot {tag}")
         self.look()
 
-    @command("z", title="Undo the commit", footer="undo", rank=8, needs=[A_COMMIT, WRITABLE, *CAN_COMMIT])
+    @command("z", "Undo the commit", "undo", 8, needs=[A_COMMIT, WRITABLE, *CAN_COMMIT])
     def undo(self) -> None:
         """Revert the selected commit and keep later changes. Shows the resulting changes first and asks for
         confirmation. The undo is itself a commit.
@@ -547,15 +532,10 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             self.state.plan = plan
             self.show_commit()
 
-    @command(
-        "enter", title="Apply the undo", panels=["text"], footer="undo it", rank=0,
-        needs=[
-            Need(lambda here: here.state.view == "undo", "there is nothing to open here"),
-            Need(lambda here: (plan := here.state.plan) and plan.can_apply,
-                 "this commit cannot be undone; see the reasons above"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("enter", "Apply the undo", "undo it", 0, panels=["text"],
+             needs=[Need(lambda here: here.state.view == "undo", "there is nothing to open here"),
+                    Need(lambda here: (plan := here.state.plan) and plan.can_apply,
+                         "this commit cannot be undone; see the reasons above"), WRITABLE])  # fmt: skip
     def confirm(self) -> None:
         """Undo the commit as planned; asks first."""
         plan = self.state.plan
@@ -625,16 +605,14 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         row = self._blamed() if self.panel_in_use == "blame" else None
         return row.conversation if row is not None else self.commit.conversation
 
-    @command(
-        "e", title="Edit the file", footer="edit", rank=20,
-        needs=[Need(lambda here: here.file, "the file no longer exists")],
-    )  # fmt: skip
+    @command("e", "Edit the file", "edit", 20,
+             needs=[Need(lambda here: here.file, "the file no longer exists")])  # fmt: skip
     def edit(self) -> None:
         """Open the current version of the file or conversation in $VISUAL or $EDITOR."""
         self.edit_file(self.file)
         self.look()
 
-    @command("y", title="Copy the commit hash", footer="copy", rank=22, needs=[A_COMMIT])
+    @command("y", "Copy the commit hash", "copy", 22, needs=[A_COMMIT])
     def copy_it(self) -> None:
         """Copy the full hash of the selected commit, or in a blame, of the line's commit."""
         self.copy_name(self.revision)

@@ -154,12 +154,10 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
 
     # Navigation
 
-    focus_injections = goes_to("injections", "1", "the list", rank=24)
-    focus_pieces = goes_to(
-        "pieces", "2", "the sections", ": what was injected, why, and what was used", rank=24
-    )
+    focus_injections = goes_to("injections", "1", "the list")
+    focus_pieces = goes_to("pieces", "2", "the sections", ": what was injected, why, and what was used")
 
-    @command("enter", "e", title="Open the source", footer="open", rank=0, needs=[INJECTED])
+    @command("enter e", "Open the source", "open", 0, needs=[INJECTED])
     def open(self) -> None:
         """Go to the sections; there, open the selected one's file at its line in $VISUAL or $EDITOR."""
         piece = self.pieces.piece
@@ -171,20 +169,20 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
             first = piece.section.lines.partition("-")[0]
             self.edit_file(path, int(first) if first.isdecimal() else 0)
 
-    @command("s", title="Show injections, all hook runs, or failures", footer="all/failed", rank=8)
+    @command("s", "Show injections, all hook runs, or failures", "all/failed", 8)
     def show_others(self) -> None:
         """List all hook runs, with the reason if nothing was injected; then failures; then injections."""
         kinds = list(KEPT)
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
-    @command("t", title="Show the text", footer="text", rank=6, needs=[INJECTED])
+    @command("t", "Show the text", "text", 6, needs=[INJECTED])
     def show_text(self) -> None:
         """Show or hide the text of the sections, as far as their files still contain it."""
         self.with_text = not self.with_text
         self.show_selected()
 
-    @command("w", title="Summarise the week", footer="week", rank=5)
+    @command("w", "Summarise the week", "week", 5)
     def sum_up(self) -> None:
         """Show a summary of the last seven days: injections, use, cost and failures."""
         self._weeks.ask((self.bench.clock.now().date() - timedelta(days=6)).isoformat())

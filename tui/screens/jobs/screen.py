@@ -146,12 +146,10 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
         """Go back one level: show both panels, leave the job, return to the workbench."""
         super().back()
 
-    focus_jobs = goes_to("jobs", "1", "the jobs", rank=24)
-    focus_runs = goes_to(
-        "runs", "2", "the selected job", ": what it does, its schedule and its runs", rank=24
-    )
+    focus_jobs = goes_to("jobs", "1", "the jobs")
+    focus_runs = goes_to("runs", "2", "the selected job", ": what it does, its schedule and its runs")
 
-    @command("l", title="Read the job's log", footer="log", rank=6, needs=[A_JOB])
+    @command("l", "Read the job's log", "log", 6, needs=[A_JOB])
     def read_log(self) -> None:
         """Read the results of the job's runs, newest first; on small screens over the whole area."""
         self.go_to("runs")
@@ -162,8 +160,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     def item(self) -> JobItem | None:
         return self.jobs.selected
 
-    @command("enter", "r", title="Run the job now", footer="run now", rank=0,
-             needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])  # fmt: skip
+    @command("enter r", "Run the job now", "run now", 0, needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])
     def run_now(self) -> None:
         """Run the selected job now; its scheduled runs are not affected."""
         item = self.jobs.selected
@@ -186,8 +183,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
         self.say(problem, error=True)
         self.look()
 
-    @command("o", title="Turn the job off or on", footer="off/on", rank=4,
-             needs=[A_JOB, OWN_SCHEDULE, WRITABLE])  # fmt: skip
+    @command("o", "Turn the job off or on", "off/on", 4, needs=[A_JOB, OWN_SCHEDULE, WRITABLE])
     def switch(self) -> None:
         """Turn the selected job off, or on again at its default schedule, in memory-config.yaml."""
         item = self.jobs.selected
@@ -198,13 +194,13 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
         self.say(f"{request[0]} is {'off' if request[1] else 'on'}; {committed(change.commit, change.why)}")
         self.look()
 
-    @command("e", title="Edit the job's topic", footer="edit", rank=8, needs=[A_FILE])
+    @command("e", "Edit the job's topic", "edit", 8, needs=[A_FILE])
     def edit(self) -> None:
         """Open the selected job's topic in $VISUAL or $EDITOR."""
         self.edit_file(self.file)
         self.look()
 
-    @command("y", title="Copy the job", footer="copy", rank=18, needs=[A_JOB])
+    @command("y", "Copy the job", "copy", 18, needs=[A_JOB])
     def copy_it(self) -> None:
         """Copy the selected job's row, or the job's whole page if that has the focus."""
         self.copy_text(self.panel_named(self.panel_in_use).selected_text())

@@ -371,7 +371,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
 
     # Navigation
 
-    @command("enter", "o", title="Open", footer="open", rank=0, needs=[ROWS])
+    @command("enter o", "Open", "open", 0, needs=[ROWS])
     def deeper(self) -> None:
         """Open the group, then the selected item over the whole area; press again to go back. A digest
         section opens the group it is built from.
@@ -407,7 +407,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         else:
             self.dismiss(None)
 
-    @command("slash", title="Filter the list", footer="filter", rank=4)
+    @command("slash", "Filter the list", "filter", 4)
     def filter(self) -> None:
         """Filter the list as you type."""
         if self.panel_in_use != "pieces":
@@ -429,11 +429,8 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         """The file behind the selection; empty if there is none."""
         return self.existing(self.place_in_view()[0])
 
-    @command(
-        "e",
-        title="Edit at this line", footer="edit", rank=6,
-        needs=[Need(lambda here: here.file, "the file does not exist yet")],
-    )  # fmt: skip
+    @command("e", "Edit at this line", "edit", 6,
+             needs=[Need(lambda here: here.file, "the file does not exist yet")])  # fmt: skip
     def edit(self) -> None:
         """Open the selected item's file at its line in $VISUAL or $EDITOR."""
         path, line = self.place_in_view()
@@ -447,7 +444,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             return self.state.trail[-1].path, 0
         return path_of(self.state.group, self.selected())
 
-    @command("f", title="Follow reference", footer="follow", rank=8, needs=[ROWS])
+    @command("f", "Follow reference", "follow", 8, needs=[ROWS])
     def follow(self) -> None:
         """Show the file the current item links to, by wikilink, link or path; esc goes back."""
         piece = self.pieces.selected
@@ -457,12 +454,9 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             path = self.place_in_view()[0] or path_of(self.state.group, piece)[0]
             self._targets.ask((path, 0, 0))
 
-    @command(
-        "F",
-        title="Next reference",
-        rank=9,
-        needs=[Need(lambda here: here.has_others, "there are no other references; f follows one")],
-    )
+    @command("F", "Next reference", rank=9,
+             needs=[Need(lambda here: here.has_others,
+                         "there are no other references; f follows one")])  # fmt: skip
     def follow_next(self) -> None:
         """Show the next file the item links to."""
         step = self.state.trail[-1]
@@ -474,7 +468,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         """Whether a reference was followed, and there are others."""
         return bool(self.state.trail) and len(self.state.trail[-1].targets) > 1
 
-    @command("y", title="Copy the text", footer="copy", rank=12, needs=[ROWS])
+    @command("y", "Copy the text", "copy", 12, needs=[ROWS])
     def copy_piece(self) -> None:
         """Copy the text of the selected item."""
         piece = self.pieces.selected
@@ -487,7 +481,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         else:
             self.say("nothing is selected")
 
-    @command("Y", title="Copy everything shown", needs=[ROWS])
+    @command("Y", "Copy everything shown", needs=[ROWS])
     def copy(self) -> None:
         """Copy everything shown of the selected item."""
         self.copy_text(self.reading.selected_text())
@@ -500,11 +494,10 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         piece = self.pieces.selected
         return piece.question if isinstance(piece, NotesPiece) else None
 
-    @command(
-        "space",
-        title="Select the next candidate", footer="candidate", rank=3,
-        needs=[UNCLEAR, Need(lambda here: len(here.doubt.candidates) > 1, "there is no other candidate")],
-    )  # fmt: skip
+    @command("space", "Select the next candidate", "candidate", 3,
+             needs=[UNCLEAR,
+                    Need(lambda here: len(here.doubt.candidates) > 1,
+                         "there is no other candidate")])  # fmt: skip
     def next_candidate(self) -> None:
         """Select the next file the notes may belong to."""
         piece = self.pieces.selected
@@ -512,16 +505,11 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             self.state.mark_next(piece)
             self.show_reading()
 
-    @command(
-        "b",
-        title="Assign the notes to the selected file", footer="assign", rank=2,
-        needs=[
-            UNCLEAR,
-            Need(lambda here: here.doubt.candidates,
-                 "no similar file; run: autopoiesis notes PATH --move-to NEW"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("b", "Assign the notes to the selected file", "assign", 2,
+             needs=[UNCLEAR,
+                    Need(lambda here: here.doubt.candidates,
+                         "no similar file; run: autopoiesis notes PATH --move-to NEW"),
+                    WRITABLE])  # fmt: skip
     def bind(self) -> None:
         """Assign the notes to the selected file; asks first."""
         piece = self.pieces.selected
@@ -537,14 +525,9 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
 
     # The digest
 
-    @command(
-        "D", "delete",
-        title="Delete the digest and turn it off", footer="digest off", rank=14,
-        needs=[
-            Need(lambda here: (read := here.state.read) and read.digest.on, "the digest is already off"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("D delete", "Delete the digest and turn it off", "digest off", 14,
+             needs=[Need(lambda here: (read := here.state.read) and read.digest.on,
+                         "the digest is already off"), WRITABLE])  # fmt: skip
     def digest_off(self) -> None:
         """Delete the digest and leave it out of prompts until you regenerate it; asks first."""
         question = (
@@ -553,27 +536,18 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         )
         self.ask("digest", question, "Delete and turn off", lambda: self._changes.ask(turn_digest_off))
 
-    @command("R", title="Regenerate the digest", footer="regenerate digest", rank=16, needs=[WRITABLE])
+    @command("R", "Regenerate the digest", "regenerate digest", 16, needs=[WRITABLE])
     def regenerate(self) -> None:
         """Regenerate the digest from the category files, and turn it on if it was off."""
         self._changes.ask(regenerate_digest)
 
     # Panels
 
-    focus_groups = goes_to(
-        "groups", "1", "the groups",
-        ": category files, file notes, entries, skills, and the digest", rank=24,
-    )  # fmt: skip
-    focus_pieces = goes_to(
-        "pieces",
-        "2",
-        "the group's items",
-        does="Go to the items of the selected group, newest first.",
-        rank=24,
-    )
-    focus_reading = goes_to(
-        "reading", "3", "the selected item in full", "; up and down scroll it there", rank=24
-    )
+    focus_groups = goes_to("groups", "1", "the groups",
+                           ": category files, file notes, entries, skills, and the digest")  # fmt: skip
+    focus_pieces = goes_to("pieces", "2", "the group's items",
+                           does="Go to the items of the selected group, newest first.")  # fmt: skip
+    focus_reading = goes_to("reading", "3", "the selected item in full", "; up and down scroll it there")
 
     # State and results
 

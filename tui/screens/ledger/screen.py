@@ -333,12 +333,12 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         else:
             self.dismiss(None)
 
-    @command("slash", title="Filter the entries", footer="filter", rank=16)
+    @command("slash", "Filter the entries", "filter", 16)
     def filter(self) -> None:
         """Filter the entries as you type, by name, path, error, sha256 or harvested line."""
         self.open_line("entries-filter", "filter", self.entries.query_text, "entries")
 
-    @command("s", title="Filter by status", footer="status", rank=14)
+    @command("s", "Filter by status", "status", 14)
     def next_status(self) -> None:
         """Show only the next status: harvested, harvest-failed, deleted-unharvested, too-large; then all."""
         only = self.state.next_status()
@@ -363,23 +363,19 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
             return self.existing(line.path) if line.number else ""
         return self.existing(item.entry.path) if item is not None else ""
 
-    @command(
-        "enter", "o",
-        title="Open the line", panels=["record"], footer="open", rank=0,
-        needs=[A_FILE],
-    )  # fmt: skip
+    @command("enter o", "Open the line", "open", 0, panels=["record"], needs=[A_FILE])
     def edit(self) -> None:
         """Open the selected line at its current place in $VISUAL or $EDITOR."""
         line = self.checked_line()
         self.edit_file(self.file, line.number if line is not None else 0)
         self.look()
 
-    @command("e", title="Edit the line or conversation", footer="edit", rank=12, needs=[A_FILE])
+    @command("e", "Edit the line or conversation", "edit", 12, needs=[A_FILE])
     def edit_there(self) -> None:
         """Open the selected line, or else the conversation, in $VISUAL or $EDITOR."""
         self.edit()
 
-    @command("y", title="Copy the line or sha256", footer="copy", rank=18, needs=[AN_ENTRY])
+    @command("y", "Copy the line or sha256", "copy", 18, needs=[AN_ENTRY])
     def copy_it(self) -> None:
         """Copy the text of the selected line, or the entry's sha256 for autopoiesis ledger show."""
         line, item = self.checked_line(), self.entries.selected
@@ -390,7 +386,7 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
 
     # The ledger
 
-    @command("v", title="Verify all entries", footer="verify", rank=8, needs=[A_LEDGER])
+    @command("v", "Verify all entries", "verify", 8, needs=[A_LEDGER])
     def verify(self) -> None:
         """Check every entry against the files: lines, conversation, hashes. Changes nothing."""
         if self._verifies.busy:
@@ -417,15 +413,10 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         elif tally.lost or not self.entries.display:
             self.say(str(tally), error=bool(tally.lost))
 
-    @command(
-        "r",
-        title="Restore the conversation", footer="restore", rank=4,
-        needs=[
-            AN_ENTRY, Need(lambda here: here.kept_in != "there", "the conversation is already in place"),
-            RESTORABLE,
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("r", "Restore the conversation", "restore", 4,
+             needs=[AN_ENTRY,
+                    Need(lambda here: here.kept_in != "there", "the conversation is already in place"),
+                    RESTORABLE, WRITABLE])  # fmt: skip
     def restore(self) -> None:
         """Restore the entry's conversation, byte for byte, from the trash or the history; asks first."""
         item = self.entries.selected
@@ -454,11 +445,8 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         check = self.state.checks.get(item.sha256) if item is not None else None
         return check.entry.source if check is not None and check.entry is not None else ""
 
-    @command(
-        "R",
-        title="Rebuild the ledger", footer="rebuild", rank=1,
-        needs=[Need(lambda here: here.state.broken, "the ledger is intact"), WRITABLE],
-    )  # fmt: skip
+    @command("R", "Rebuild the ledger", "rebuild", 1,
+             needs=[Need(lambda here: here.state.broken, "the ledger is intact"), WRITABLE])  # fmt: skip
     def rebuild(self) -> None:
         """Rebuild the ledger from the git history and what is still readable; asks first."""
         question = (
@@ -471,33 +459,24 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         total = plural(entries, "entry", "entries")
         self._changed(f"ledger rebuilt: {total}, {count(from_history)} from the history")
 
-    @command("H", title="Harvest conversations", footer="harvest", rank=2, needs=[A_LEDGER])
+    @command("H", "Harvest conversations", "harvest", 2, needs=[A_LEDGER])
     def harvest(self) -> None:
         """Harvest in steps: scan, choose, confirm. Nothing happens before you confirm."""
         self.app.push_screen(HarvestScreen(self.bench))
 
-    @command(
-        "f",
-        title="Retry failed harvests", panels=["entries"], footer="retry failed", rank=6,
-        needs=[A_LEDGER, Need(lambda here: here.state.failed, "no harvest has failed")],
-    )  # fmt: skip
+    @command("f", "Retry failed harvests", "retry failed", 6, panels=["entries"],
+             needs=[A_LEDGER, Need(lambda here: here.state.failed, "no harvest has failed")])  # fmt: skip
     def retry(self) -> None:
         """Open the harvest with the failed conversations preselected."""
         self.app.push_screen(HarvestScreen(self.bench, self.state.failed))
 
     # Panels
 
-    focus_entries = goes_to("entries", "1", "the entries", ", newest first", rank=24)
-    focus_record = goes_to(
-        "record", "2", "the selected entry", ", with the current place of each of its lines",
-        rank=24,
-    )  # fmt: skip
+    focus_entries = goes_to("entries", "1", "the entries", ", newest first")
+    focus_record = goes_to("record", "2", "the selected entry",
+                           ", with the current place of each of its lines")  # fmt: skip
 
-    @command(
-        "enter", "o",
-        title="Read the entry", panels=["entries"], footer="read", rank=0,
-        needs=[AN_ENTRY],
-    )  # fmt: skip
+    @command("enter o", "Read the entry", "read", 0, panels=["entries"], needs=[AN_ENTRY])
     def read(self) -> None:
         """Read the selected entry, on small screens over the whole area."""
         self.go_to("record")

@@ -61,11 +61,9 @@ SOMETHING = Need(lambda here: here.past.selected or here.draft, "no past message
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
-    return command_of(
-        f"Label the playbook as {word} for the selected message, then go to the next message.",
-        lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
-        footer="right / wrong", rank=1, needs=[A_MESSAGE, WRITABLE],
-    )  # fmt: skip
+    return command_of(f"Label the playbook as {word} for the selected message, then go to the next message.",
+                      lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
+                      footer="right / wrong", rank=1, needs=[A_MESSAGE, WRITABLE])  # fmt: skip
 
 
 class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
@@ -221,18 +219,11 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
                 self.bench.conductor.learn()
             self.dismiss(None)
 
-    focus_playbooks = goes_to(
-        "playbooks", "1", "the playbooks", ": how each would have done in your past", rank=24
-    )
-    focus_past = goes_to(
-        "past",
-        "2",
-        "the past messages",
-        ": those the selected playbook would have fired on, or nearly",
-        rank=24,
-    )
+    focus_playbooks = goes_to("playbooks", "1", "the playbooks", ": how each would have done in your past")
+    focus_past = goes_to("past", "2", "the past messages",
+                         ": those the selected playbook would have fired on, or nearly")  # fmt: skip
 
-    @command("enter", title="Judge its past messages", footer="its past", rank=2)
+    @command("enter", "Judge its past messages", "its past", 2)
     def judge(self) -> None:
         """Go to the past messages of the selected playbook, to label them with y and n."""
         self.go_to("past")
@@ -257,7 +248,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     label_right = _labels("y", "right", True)
     label_wrong = _labels("n", "wrong", False)
 
-    @command("u", title="Undo the last label", needs=[WRITABLE])
+    @command("u", "Undo the last label", needs=[WRITABLE])
     def unlabel(self) -> None:
         """Undo the last label given here, and go to its message."""
         if not self._labels:
@@ -268,7 +259,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
         self.relabelled(name, row, row.useful)
         self.past.select_key(row.id)
 
-    @command("o", "space", title="Open the message", footer="open", rank=6, needs=[SOMETHING])
+    @command("o space", "Open the message", "open", 6, needs=[SOMETHING])
     def open_it(self) -> None:
         """Open the selected message in full, with triggers and score; or the playbook an agent proposed."""
         item, row = self.playbooks.selected, self.past.selected
@@ -279,7 +270,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
 
     # Making
 
-    @command("a", title="Make a new playbook", footer="new", rank=4, needs=[WRITABLE])
+    @command("a", "Make a new playbook", "new", 4, needs=[WRITABLE])
     def new(self) -> None:
         """Fill in a form in $VISUAL or $EDITOR: title, when it applies, what to do, ways to ask. If a model
         is configured, it can write the ways to ask; the cost is said first.
@@ -310,7 +301,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     def _take_ways(self, draft: Draft, written: Utterances) -> None:
         self._edit_form(replace(draft, examples=(*draft.examples, *written.examples)), asks=False)
 
-    @command("w", title="Write the proposed playbook", footer="write", rank=12, needs=[A_PROPOSAL, WRITABLE])
+    @command("w", "Write the proposed playbook", "write", 12, needs=[A_PROPOSAL, WRITABLE])
     def write_it(self) -> None:
         """Write the playbook that an agent proposed to topics/. From then on it is told when it fires."""
         item = self.playbooks.selected
@@ -323,13 +314,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
                 partial(self._makes.ask, make),
             )
 
-    @command(
-        "x",
-        title="Turn the proposed playbook down",
-        footer="turn down",
-        rank=13,
-        needs=[A_PROPOSAL, WRITABLE],
-    )
+    @command("x", "Turn the proposed playbook down", "turn down", 13, needs=[A_PROPOSAL, WRITABLE])
     def turn_down(self) -> None:
         """Turn down the playbook that an agent proposed; git keeps it."""
         item = self.playbooks.selected
@@ -344,7 +329,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     def _refused(self, _asked: object, problem: str) -> None:
         self.say(problem, error=True)
 
-    @command("e", title="Edit the playbook", footer="edit", rank=8, needs=[A_FILE])
+    @command("e", "Edit the playbook", "edit", 8, needs=[A_FILE])
     def edit(self) -> None:
         """Open the selected playbook in $VISUAL or $EDITOR, then play the past to it again."""
         self.edit_file(self.file)

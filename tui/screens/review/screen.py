@@ -262,7 +262,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
 
     # Navigation
 
-    @command("enter", "o", title="Enlarge the item", needs=[AN_ITEM])
+    @command("enter o", "Enlarge the item", needs=[AN_ITEM])
     def enlarge_item(self) -> None:
         """Show the selected item over the whole area; press again to show both panels."""
         if self.zoomed == "item":
@@ -290,7 +290,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
 
     # The list
 
-    @command("s", title="Show or hide reviewed items", footer="reviewed", rank=12)
+    @command("s", "Show or hide reviewed items", "reviewed", 12)
     def show_reviewed(self) -> None:
         """Also list items accepted or rejected before; press again to list only pending ones."""
         self.state.with_reviewed = not self.state.with_reviewed
@@ -298,14 +298,14 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
 
     filter = filters("review", rank=14)
 
-    @command("w", title="Filter by this reason", needs=[AN_ITEM])
+    @command("w", "Filter by this reason", needs=[AN_ITEM])
     def same_reason(self) -> None:
         """Show only items pending for the same reason; A then accepts them by group."""
         item = self.selected()
         if item is not None:
             self.narrow(item.why)
 
-    @command("c", title="Filter by this conversation", needs=[AN_ITEM])
+    @command("c", "Filter by this conversation", needs=[AN_ITEM])
     def same_conversation(self) -> None:
         """Show only items from the same conversation; A then accepts them by group."""
         item = self.selected()
@@ -334,7 +334,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
         rows = (queue.item_at(at) for at in range(queue.row_count))
         return tuple(each.waiting for each in rows if each.is_pending)
 
-    @command("a", title="Accept the item", footer="accept", rank=0, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
+    @command("a", "Accept the item", "accept", 0, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
     def accept(self) -> None:
         """Accept the selected item as it is: write it to its file, update the digest, and commit."""
         item = self.selected()
@@ -359,11 +359,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
             partial(self._decide, (item,), "accept", text, sure=True),
         )
 
-    @command(
-        "E",
-        title="Edit and accept the item", footer="edit, accept", rank=4,
-        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
-    )  # fmt: skip
+    @command("E", "Edit and accept the item", "edit, accept", 4, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
     def reword(self) -> None:
         """Edit the item's text in the prompt; enter accepts the edited text, esc leaves the item pending."""
         item = self.selected()
@@ -373,11 +369,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
             self.state.rewording = item
             self.open_line("wording", "reword", item.item.text)
 
-    @command(
-        "x", "delete",
-        title="Reject the item", footer="reject", rank=2,
-        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
-    )  # fmt: skip
+    @command("x delete", "Reject the item", "reject", 2, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
     def reject(self) -> None:
         """Reject the selected item permanently; asks first."""
         item = self.selected()
@@ -389,11 +381,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
         )
         self.ask("reject the item", question, "Reject", partial(self._decide, (item,), "reject"))
 
-    @command(
-        "A",
-        title="Accept the group", footer="accept group", rank=10,
-        needs=[AN_ITEM, STILL_PENDING, WRITABLE],
-    )  # fmt: skip
+    @command("A", "Accept the group", "accept group", 10, needs=[AN_ITEM, STILL_PENDING, WRITABLE])
     def accept_group(self) -> None:
         """Accept every listed pending item of the selected one's group, such as all commands. Asks first;
         risky items are accepted one at a time."""
@@ -433,11 +421,8 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
         item = self.selected()
         return self.existing(item.source) if item is not None else ""
 
-    @command(
-        "e",
-        title="Open the conversation at this line", footer="source", rank=8,
-        needs=[AN_ITEM, Need(lambda here: here.file, "the conversation no longer exists")],
-    )  # fmt: skip
+    @command("e", "Open the conversation at this line", "source", 8,
+             needs=[AN_ITEM, Need(lambda here: here.file, "the conversation no longer exists")])  # fmt: skip
     def edit(self) -> None:
         """Open the conversation at the item's line in $VISUAL or $EDITOR."""
         item = self.selected()
@@ -445,14 +430,14 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
             self.edit_file(self.file, item.line)
             self.sources.ask(item)
 
-    @command("y", title="Copy the item", footer="copy", rank=18, needs=[AN_ITEM])
+    @command("y", "Copy the item", "copy", 18, needs=[AN_ITEM])
     def copy_item(self) -> None:
         """Copy the text of the selected item."""
         item = self.selected()
         if item is not None:
             self.copy_text(text_of(item))
 
-    @command("Y", title="Copy everything shown", needs=[AN_ITEM])
+    @command("Y", "Copy everything shown", needs=[AN_ITEM])
     def copy(self) -> None:
         """Copy everything shown of the selected item."""
         self.copy_text(self.item.selected_text())
@@ -460,10 +445,9 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
     # Panels
 
     focus_queue = goes_to("queue", "1", "the review queue", does="Go to the review queue.", rank=26)
-    focus_item = goes_to(
-        "item", "2", "the item",
-        does="Go to the selected item: its text, why it needs review, and its source.", rank=26,
-    )  # fmt: skip
+    focus_item = goes_to("item", "2", "the item",
+                         does="Go to the selected item: its text, why it needs review, and its source.",
+                         rank=26)  # fmt: skip
 
     # State and results
 

@@ -248,7 +248,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Navigation
 
-    @command("enter", "o", title="Enlarge the evidence", footer="why", rank=18, needs=[A_RULE])
+    @command("enter o", "Enlarge the evidence", "why", 18, needs=[A_RULE])
     def enlarge_why(self) -> None:
         """Show the selected rule over the whole area; press again to show both panels."""
         if self.zoomed == "why":
@@ -267,18 +267,17 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             super().back()
 
     focus_rules = goes_to("rules", "1", "the rules", rank=26)
-    focus_why = goes_to(
-        "why", "2", "the selected rule", ": each time you said it, and what the agent had done", rank=26
-    )
+    focus_why = goes_to("why", "2", "the selected rule",
+                        ": each time you said it, and what the agent had done", rank=26)  # fmt: skip
 
-    @command("s", title="Show those that wait, in force, or all", footer="waiting/all", rank=15)
+    @command("s", "Show those that wait, in force, or all", "waiting/all", 15)
     def show_others(self) -> None:
         """List only rules that wait for you; press again for rules in force, and again for all."""
         kinds = list(KEPT)
         self.kept = kinds[(kinds.index(self.kept) + 1) % len(kinds)]
         self.show()
 
-    @command(LESS_LIKELY, title="Show or hide the less likely rules", needs=[UNLIKELY])
+    @command(LESS_LIKELY, "Show or hide the less likely rules", needs=[UNLIKELY])
     def show_unlikely(self) -> None:
         """List the waiting rules that you said once and probably meant for the task at hand, or fold them."""
         self.unfolded = not self.unfolded
@@ -300,22 +299,16 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             if after:
                 self.rules.select_key(after)
 
-    @command(
-        "a", title="Accept the rule", footer="accept", rank=0,
-        needs=[
-            A_RULE,
-            Need(lambda here: here.standing not in ("accepted", "again"), "the rule is already accepted"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("a", "Accept the rule", "accept", 0,
+             needs=[A_RULE,
+                    Need(lambda here: here.standing not in ("accepted", "again"),
+                         "the rule is already accepted"), WRITABLE])  # fmt: skip
     def accept(self) -> None:
         """Put the selected rule in force, even if it was turned down, replaced or resting."""
         self._decide(lambda rules, rule: rules.accept([rule.id]), "accepted")
 
-    @command(
-        "A", title="Accept frequent rules", footer="accept many", rank=2,
-        needs=[Need(lambda here: here.acceptable(1), "no rule waits for you"), WRITABLE],
-    )  # fmt: skip
+    @command("A", "Accept frequent rules", "accept many", 2,
+             needs=[Need(lambda here: here.acceptable(1), "no rule waits for you"), WRITABLE])  # fmt: skip
     def accept_often(self) -> None:
         """Accept all waiting rules that you said in at least a given number of sessions. As you type the
         number, the prompt shows how many rules that is.
@@ -339,23 +332,21 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         else:
             self._change(lambda rules: rules.accept(min_sessions=minimum), "accepted")
 
-    @command(
-        "x", "delete", title="Turn down the rule", footer="turn down", rank=4,
-        needs=[A_RULE, Need(lambda here: here.standing != "turned down", "already turned down"), WRITABLE],
-    )  # fmt: skip
+    @command("x delete", "Turn down the rule", "turn down", 4,
+             needs=[A_RULE, Need(lambda here: here.standing != "turned down", "already turned down"),
+                    WRITABLE])  # fmt: skip
     def turn_down(self) -> None:
         """Never tell the selected rule to agents; it stays in the file, and a accepts it again."""
         self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
 
-    @command(
-        "r", title="Rest the rule",
-        needs=[A_RULE, Need(lambda here: here.standing != "resting", "it is already resting"), WRITABLE],
-    )  # fmt: skip
+    @command("r", "Rest the rule",
+             needs=[A_RULE, Need(lambda here: here.standing != "resting", "it is already resting"),
+                    WRITABLE])  # fmt: skip
     def rest(self) -> None:
         """Leave the selected rule out of prompts until you say it again or accept it."""
         self._decide(lambda rules, rule: rules.rest([rule.id]), "resting")
 
-    @command("m", title="Merge the rule with another", footer="merge", rank=21, needs=[A_RULE, WRITABLE])
+    @command("m", "Merge the rule with another", "merge", 21, needs=[A_RULE, WRITABLE])
     def merge(self) -> None:
         """Mark the rule; m on another rule merges them, keeping that one's words; m again cancels."""
         rule, mark = self.selected(), self.marked
@@ -366,7 +357,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             self._change(lambda rules: rules.merge(mark, rule.id), "merged")
         self.show()
 
-    @command("z", title="Undo the last change", footer="undo", rank=10, needs=[WRITABLE])
+    @command("z", "Undo the last change", "undo", 10, needs=[WRITABLE])
     def undo(self) -> None:
         """Undo the last change to the rules, using git; press again for the one before. Asks first."""
         self._last.ask(None)
@@ -389,14 +380,10 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Scope
 
-    @command(
-        "p", title="Limit the rule to its project, or lift the limit", footer="project", rank=20,
-        needs=[
-            A_RULE,
-            Need(lambda here: here.project, "it is unknown in which project you said it; P names one"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("p", "Limit the rule to its project, or lift the limit", "project", 20,
+             needs=[A_RULE,
+                    Need(lambda here: here.project,
+                         "it is unknown in which project you said it; P names one"), WRITABLE])  # fmt: skip
     def narrow_rule(self) -> None:
         """Limit the rule to the project of the selected mention, or the latest one; press again to apply it
         everywhere.
@@ -423,7 +410,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             return ""
         return rule.project or (selected.session.project if selected is not None else "")
 
-    @command("P", title="Set where the rule applies", needs=[A_RULE, WRITABLE])
+    @command("P", "Set where the rule applies", needs=[A_RULE, WRITABLE])
     def say_where(self) -> None:
         """Limit the selected rule to a project, an agent, a tool or files, such as tool=Bash
         path=tests/,*.tsx; leave it empty to apply the rule everywhere.
@@ -453,7 +440,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Wording
 
-    @command("E", title="Reword the rule", footer="reword", rank=6, needs=[A_RULE, WRITABLE])
+    @command("E", "Reword the rule", "reword", 6, needs=[A_RULE, WRITABLE])
     def reword(self) -> None:
         """Edit the rule's text in the prompt; enter puts it in force."""
         rule = self.selected()
@@ -461,7 +448,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             self._about = rule.id
             self.open_line("words", "wording", rule.text)
 
-    @command("i", title="Add a rule", needs=[WRITABLE])
+    @command("i", "Add a rule", needs=[WRITABLE])
     def add(self) -> None:
         """Type a rule of your own; enter puts it in force."""
         self._about = ""
@@ -492,10 +479,8 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Learning
 
-    @command(
-        "l", title="Learn from new sessions", footer="learn", rank=17,
-        needs=[Need(lambda here: not here.reading, "already reading sessions"), WRITABLE],
-    )  # fmt: skip
+    @command("l", "Learn from new sessions", "learn", 17,
+             needs=[Need(lambda here: not here.reading, "already reading sessions"), WRITABLE])  # fmt: skip
     def learn(self) -> None:
         """Learn rules from what you told agents in new sessions, and mark those that agents' own files
         already contain.
@@ -535,7 +520,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Beyond the rules file
 
-    @command("K", title="Find rules that agents' files already contain", needs=[WRITABLE])
+    @command("K", "Find rules that agents' files already contain", needs=[WRITABLE])
     def known_elsewhere(self) -> None:
         """Find and mark rules that CLAUDE.md, AGENTS.md and similar files in your sessions' folders already
         contain, and show each with its line there.
@@ -547,7 +532,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         self.page("rules in agents' files", known_page(found, texts), full=True)
         self.look()
 
-    @command("X", title="Export accepted rules to CLAUDE.md or AGENTS.md", needs=[WRITABLE])
+    @command("X", "Export accepted rules to CLAUDE.md or AGENTS.md", needs=[WRITABLE])
     def export(self) -> None:
         """Export the accepted rules that a file does not contain yet to a section of it. Shows a preview;
         press a there to write it.
@@ -568,15 +553,10 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         offer = Offer("writes it", partial(self._writes.ask, write)) if export.diff else None
         self.page(f"export to {home(path)}", export_page(export), full=True, offer=offer)
 
-    @command(
-        "t", title="Watch agents for violations",
-        needs=[
-            A_RULE,
-            Need(lambda here: not ((view := here.why.view) and view.watched),
-                 "agents are already watched for it"),
-            WRITABLE,
-        ],
-    )  # fmt: skip
+    @command("t", "Watch agents for violations",
+             needs=[A_RULE,
+                    Need(lambda here: not ((view := here.why.view) and view.watched),
+                         "agents are already watched for it"), WRITABLE])  # fmt: skip
     def watch_rule(self) -> None:
         """Show the topic that would watch what agents write and run for violations of the selected rule;
         press a there to turn it on. After a violation, the next prompt asks the agent to correct it. If its
@@ -611,10 +591,9 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # The transcript
 
-    @command(
-        "e", title="Open the transcript at this mention", footer="transcript", rank=8,
-        needs=[A_RULE, Need(lambda here: here.file, "its transcript is not on this machine")],
-    )  # fmt: skip
+    @command("e", "Open the transcript at this mention", "transcript", 8,
+             needs=[A_RULE,
+                    Need(lambda here: here.file, "its transcript is not on this machine")])  # fmt: skip
     def edit(self) -> None:
         """Open the transcript of the selected mention, or the latest one, in $VISUAL or $EDITOR."""
         selected = self.why.occurrence
@@ -626,7 +605,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         selected = self.why.occurrence
         return self.existing(selected.session.path) if selected is not None else ""
 
-    @command("y", title="Copy the rule", needs=[A_RULE])
+    @command("y", "Copy the rule", needs=[A_RULE])
     def copy_rule(self) -> None:
         """Copy the text of the selected rule."""
         self.copy_text(self.rules.selected_text())

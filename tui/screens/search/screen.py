@@ -329,10 +329,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
             self.enlarge(None)
         self.focus_panel(name)
 
-    @command(
-        "enter",
-        title="Go to the results", panels=["query"], footer="results", rank=0, palette=False,
-    )  # fmt: skip
+    @command("enter", "Go to the results", "results", 0, panels=["query"], palette=False)
     def to_results(self) -> None:
         """Go to the results of the query."""
         self.prompt.remember(self.prompt.input.value)
@@ -343,17 +340,17 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         """The visible panels, then the query line."""
         return (*self.in_view(), "query")
 
-    @command("slash", title="Edit the query", footer="query", rank=2)
+    @command("slash", "Edit the query", "query", 2)
     def to_line(self) -> None:
         """Edit the query. Results update as you type; enter goes to them."""
         self.open_line("query", "search", self.prompt.input.value)
 
-    @command("n", title="Next result", footer="next / previous", rank=18, needs=[A_RESULT])
+    @command("n", "Next result", "next / previous", 18, needs=[A_RESULT])
     def next_result(self) -> None:
         """Select the next result, from any panel."""
         self.results.move(Motion.DOWN)
 
-    @command("N", title="Previous result", footer="next / previous", rank=18, needs=[A_RESULT])
+    @command("N", "Previous result", "next / previous", 18, needs=[A_RESULT])
     def previous_result(self) -> None:
         """Select the previous result, from any panel."""
         self.results.move(Motion.UP)
@@ -381,7 +378,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
 
     # Searching
 
-    @command("c", title="Next kind of file", footer="kind", rank=6)
+    @command("c", "Next kind of file", "kind", 6)
     def next_kind(self) -> None:
         """Restrict the search to the next kind of file (identity, memory, journal …); after the last one,
         search all.
@@ -389,7 +386,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         self.state.next_kind(1)
         self._search_again()
 
-    @command("C", title="Previous kind of file")
+    @command("C", "Previous kind of file")
     def previous_kind(self) -> None:
         """Restrict the search to the previous kind of file."""
         self.state.next_kind(-1)
@@ -402,7 +399,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
             only = self.state.only
             self.say(f"only {KINDS.get(only, only)}" if only else "all kinds")
 
-    @command("m", title="Load more results", needs=[A_RESULT])
+    @command("m", "Load more results", needs=[A_RESULT])
     def more(self, *, quietly: bool = False) -> None:
         """Load more than the first 50 results, up to 500. Moving past the last result does the same."""
         state = self.state
@@ -421,7 +418,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         self.look()
         self.repeat_search()
 
-    @command("w", title="Why this rank", footer="why", rank=4, needs=[A_RESULT])
+    @command("w", "Why this rank", "why", 4, needs=[A_RESULT])
     def toggle_why(self) -> None:
         """Show or hide why the selected result ranks where it does: score components, ranks and words."""
         shown = "why" in self.in_view()
@@ -442,7 +439,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         selected = self.results.selected
         return self.existing(selected.result.path) if selected is not None else ""
 
-    @command("e", title="Edit the file at this line", footer="edit", rank=8, needs=[A_RESULT, ITS_FILE])
+    @command("e", "Edit the file at this line", "edit", 8, needs=[A_RESULT, ITS_FILE])
     def edit(self) -> None:
         """Open the selected result's file in $VISUAL or $EDITOR at its first line, then repeat the search."""
         selected = self.results.selected
@@ -450,7 +447,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
             self.edit_file(self.file, selected.result.start_line)
             self.repeat_search()
 
-    @command("y", title="Copy path:line", footer="copy place", rank=10, needs=[A_RESULT])
+    @command("y", "Copy path:line", "copy place", 10, needs=[A_RESULT])
     def copy_place(self) -> None:
         """Copy the location of the selected result as path:line."""
         selected = self.results.selected
@@ -459,7 +456,7 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
             place = f"{path}:{selected.result.start_line}"
             self.copy_name(place)
 
-    @command("a", title="Add the result to a preset", footer="to preset", rank=12, needs=[A_RESULT, WRITABLE])
+    @command("a", "Add the result to a preset", "to preset", 12, needs=[A_RESULT, WRITABLE])
     def ask_preset(self) -> None:
         """Add the selected result's lines to a preset by name; a new name creates a new preset."""
         self._adding = self.results.selected
@@ -470,24 +467,23 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
 
     # Panels
 
-    focus_results = goes_to("results", "1", "the results", ", best first", rank=24)
-    focus_preview = goes_to(
-        "preview", "2", "the preview", ": the selected result with its context in the file", rank=24
-    )
+    focus_results = goes_to("results", "1", "the results", ", best first")
+    focus_preview = goes_to("preview", "2", "the preview",
+                            ": the selected result with its context in the file")  # fmt: skip
     focus_why = goes_to(
-        "why", "3", "why it ranks there",
+        "why",
+        "3",
+        "why it ranks there",
         does="Go to the score components of the selected result, showing the panel if it is hidden.",
-        rank=24, needs=[A_RESULT],
-    )  # fmt: skip
-
-    @command(
-        "enter", "o", title="Read the result", panels=["results"], footer="read", rank=0, needs=[A_RESULT]
+        needs=[A_RESULT],
     )
+
+    @command("enter o", "Read the result", "read", 0, panels=["results"], needs=[A_RESULT])
     def read(self) -> None:
         """Read the selected result with its context; on small screens over the whole area."""
         self.go_to("preview")
 
-    @command("Y", title="Copy the text", needs=[A_RESULT])
+    @command("Y", "Copy the text", needs=[A_RESULT])
     def copy(self) -> None:
         """Copy what the panel shows; in the results, the full text of the selected one."""
         super().copy()

@@ -72,9 +72,14 @@ def _step(
 ) -> Callable[[Any], None]:
     direction = f"{'up' if step > 0 else 'down'} by .{abs(step):02}"
     return command_of(
-        f"Move the selected threshold {direction}{note}.", lambda screen: screen.move_threshold(step), *keys,
-        title=f"Move the threshold {direction}", footer=footer, rank=rank, needs=THRESHOLDS,
-    )  # fmt: skip
+        f"Move the selected threshold {direction}{note}.",
+        lambda screen: screen.move_threshold(step),
+        " ".join(keys),
+        title=f"Move the threshold {direction}",
+        footer=footer,
+        rank=rank,
+        needs=THRESHOLDS,
+    )
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
@@ -291,7 +296,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         else:
             self.choose_row(self.topics.target(motion))
 
-    @command("escape", title="Back", in_line=True, footer="back", rank=20, palette=False)
+    @command("escape", "Back", "back", 20, in_line=True, palette=False)
     def back(self) -> None:
         """Back out one level: leave the input line, discard a move, clear the filter, show all panels, or
         return to the workbench.
@@ -311,7 +316,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
                 self.bench.say(f"discarded moved thresholds of {', '.join(sorted(state.moves))}")
             self.dismiss(None)
 
-    @command("slash", title="Filter the topics", footer="filter", rank=24)
+    @command("slash", "Filter the topics", "filter", 24)
     def filter(self) -> None:
         """Narrow the topics to those whose name contains what you type."""
         self.open_line("filter", "filter", self.state.query, "topics")
@@ -327,7 +332,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     threshold_left_fast = _step(-FAST, "H", "shift+left", "less_than_sign", footer="by .05", rank=6)
     threshold_right_fast = _step(FAST, "L", "shift+right", "greater_than_sign", footer="by .05", rank=6)
 
-    @command("c", title="Select the other threshold", footer="other one", rank=1, needs=THRESHOLDS)
+    @command("c", "Select the other threshold", "other one", 1, needs=THRESHOLDS)
     def other_threshold(self) -> None:
         """Select the other threshold. From the lower one on the topic is offered to the agent, or the gate is
         asked; from the upper one on it is active.
@@ -335,27 +340,15 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         self.state.switch_held()
         self.show()
 
-    @command(
-        "escape",
-        title="Discard the move",
-        footer="discard",
-        rank=4,
-        when=lambda here: here.state.moved,
-        needs=THRESHOLDS,
-    )
+    @command("escape", "Discard the move", "discard", 4, when=lambda here: here.state.moved, needs=THRESHOLDS)
     def discard(self) -> None:
         """Reset the thresholds to their current values; nothing was written."""
         self.state.discard()
         self.show()
 
-    @command(
-        "enter",
-        title="Apply the thresholds and commit", footer="apply", rank=2,
-        needs=[
-            *THRESHOLDS, Need(lambda here: here.state.moved, "no threshold is moved"), WRITABLE,
-            Need(lambda here: here.file, "the topic's file no longer exists"),
-        ],
-    )  # fmt: skip
+    @command("enter", "Apply the thresholds and commit", "apply", 2,
+             needs=[*THRESHOLDS, Need(lambda here: here.state.moved, "no threshold is moved"), WRITABLE,
+                    Need(lambda here: here.file, "the topic's file no longer exists")])  # fmt: skip
     def apply(self) -> None:
         """Write the moved thresholds to the header of the topic's file, keeping comments, and commit it.
         Asks first if a fit warned about these thresholds.
@@ -372,11 +365,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         else:
             write()
 
-    @command(
-        "f",
-        title="Fit the thresholds to the labels", footer="fit", rank=8,
-        needs=[*THRESHOLDS, Need(lambda here: not here.state.fitting, "a fit is running")],
-    )  # fmt: skip
+    @command("f", "Fit the thresholds to the labels", "fit", 8,
+             needs=[*THRESHOLDS, Need(lambda here: not here.state.fitting, "a fit is running")])  # fmt: skip
     def fit(self) -> None:
         """Show the thresholds that best fit the labels, tried on held-out labels. Press again to go back."""
         state = self.state
@@ -408,7 +398,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         text = " · ".join(row.text.strip() for row in notes(changes, _ONE_LINE, PLAIN))
         self.say(text, error=bool(changes.problem))
 
-    @command("z", title="Undo the last applied change", footer="undo", rank=16, needs=[WRITABLE])
+    @command("z", "Undo the last applied change", "undo", 16, needs=[WRITABLE])
     def undo(self) -> None:
         """Undo the last applied threshold change, even one from an earlier day. Asks first."""
         last = self._applied
@@ -477,7 +467,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     label_useful = _labels("y", "useful", True)
     label_noise = _labels("n", "noise", False)
 
-    @command("u", title="Undo the last label", needs=THRESHOLDS)
+    @command("u", "Undo the last label", needs=THRESHOLDS)
     def unlabel(self) -> None:
         """Undo the last label and go to its message; your previous label, if any, is restored."""
         state = self.state
@@ -498,7 +488,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         restored = "unlabelled" if before is None else label_text(before, PLAIN)[0]
         self.say(f"{topic}: {restored} again")
 
-    @command("o", "space", title="Open the message", needs=DECISION)
+    @command("o space", "Open the message", needs=DECISION)
     def open_decision(self) -> None:
         """Open the selected message: its text, the label, and what was decided when it was sent."""
         item, table = self.decisions.selected, self.state.table
@@ -512,7 +502,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
 
     # Other
 
-    @command("s", title="Change the sort order", footer="sort", rank=22)
+    @command("s", "Change the sort order", "sort", 22)
     def sort(self) -> None:
         """Cycle the sort order: worst first, most offers, highest cost, most labels, name. The column sorted
         by is always shown.
@@ -528,11 +518,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         state = self.state
         return self.existing(state.table.topics[state.topic].path) if state.table and state.known else ""
 
-    @command(
-        "e",
-        title="Edit the topic", footer="edit", rank=24,
-        needs=[Need(lambda here: here.file, "the selection is not a file")],
-    )  # fmt: skip
+    @command("e", "Edit the topic", "edit", 24,
+             needs=[Need(lambda here: here.file, "the selection is not a file")])  # fmt: skip
     def edit(self) -> None:
         """Open the selected topic in $VISUAL or $EDITOR. The workbench waits, then shows the changes."""
         self.edit_file(self.file)
@@ -547,11 +534,9 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     focus_topics = goes_to(
         "topics", "1", "the topics", ": figures for each with its current thresholds, worst first", rank=30
     )
-    focus_scores = goes_to(
-        "scores", "2", "the scores",
-        " of the topic's labelled messages; up and down select another topic", rank=30,
-    )  # fmt: skip
-    focus_decisions = goes_to(
-        "decisions", "3", "the messages",
-        ": those that flip when a threshold is moved, or those nearest the thresholds", rank=30,
-    )  # fmt: skip
+    focus_scores = goes_to("scores", "2", "the scores",
+                           " of the topic's labelled messages; up and down select another topic",
+                           rank=30)  # fmt: skip
+    focus_decisions = goes_to("decisions", "3", "the messages",
+                              ": those that flip when a threshold is moved, or those nearest the thresholds",
+                              rank=30)  # fmt: skip

@@ -133,10 +133,8 @@ class Openings:
 
 
 def _opens(opening: Opening) -> Callable[[Openings], None]:
-    return command_of(
-        opening.help, lambda self: opening.open(self.bench), opening.key,
-        title=opening.title, footer=opening.footer, rank=opening.rank,
-    )  # fmt: skip
+    return command_of(opening.help, lambda self: opening.open(self.bench), opening.key, title=opening.title,
+                      footer=opening.footer, rank=opening.rank)  # fmt: skip
 
 
 for _each in OPENINGS:
@@ -153,17 +151,22 @@ A_TOPIC = Need(lambda here: here.selected_topic, "no topic is selected")
 def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
     return command_of(
         f"Label the selected topic as {word} for this message. Its score and those of messages like it move.",
-        lambda bench: bench.label(useful), key, title=f"Label the topic: {word}", panels=["activation"],
-        footer="useful / noise", rank=22, needs=[A_TOPIC, LOGGED, WRITABLE],
-    )  # fmt: skip
+        lambda bench: bench.label(useful),
+        key,
+        title=f"Label the topic: {word}",
+        panels=["activation"],
+        footer="useful / noise",
+        rank=22,
+        needs=[A_TOPIC, LOGGED, WRITABLE],
+    )
 
 
 def _to_match(key: str, direction: str, step: int) -> Callable[[Workbench], None]:
-    return command_of(
-        f"Go to the {direction} row that matches the filter.", lambda bench: bench.go_to_match(step), key,
-        title=f"{direction.capitalize()} match", panels=["feed", "ledger"], palette=False,
-        needs=[Need(lambda here: here.filter_of(here.panel_in_use), "no filter is set; press / to set one")],
-    )  # fmt: skip
+    return command_of(f"Go to the {direction} row that matches the filter.",
+                      lambda bench: bench.go_to_match(step), key, title=f"{direction.capitalize()} match",
+                      panels=["feed", "ledger"], palette=False,
+                      needs=[Need(lambda here: here.filter_of(here.panel_in_use),
+                                  "no filter is set; press / to set one")])  # fmt: skip
 
 
 class Workbench(
@@ -194,7 +197,7 @@ class Workbench(
         """The visible panels, then the input line."""
         return (*self.in_view(), "try")
 
-    @command("i", title="Try a message", footer="try", rank=12)
+    @command("i", "Try a message", "try", 12)
     def to_line(self) -> None:
         """Type a message and see immediately what would fire and what the prompt would contain."""
         self.try_message()
@@ -208,16 +211,20 @@ class Workbench(
 
     @command(
         "escape",
-        title="Back", in_line=True, footer="back", rank=2, palette=False,
+        "Back",
+        "back",
+        2,
+        in_line=True,
+        palette=False,
         needs=[
             Need(
                 lambda here: (
                     here.zoomed or here.filter_of(here.panel_in_use) or here.shown.trying or here.in_line
                 ),
                 "this is the top level; q quits",
-            ),
+            )
         ],
-    )  # fmt: skip
+    )
     def back(self) -> None:
         """Back out one level: leave the input line, clear the filter, end the try, show all panels, or
         resume following the feed.
@@ -238,7 +245,7 @@ class Workbench(
         elif not self.feed.following:
             self.feed.follow()
 
-    @command("q", title="Quit")
+    @command("q", "Quit")
     def quit(self) -> None:
         """Quit, or back out one level like esc if there is anything to back out of."""
         if self.catalog["back"].refusal(self):
@@ -246,11 +253,7 @@ class Workbench(
         else:
             self.back()
 
-    @command(
-        "ctrl+s", "ctrl+enter",
-        title="Send the message", panels=["try"], palette=False,
-        needs=[WRITABLE],
-    )  # fmt: skip
+    @command("ctrl+s ctrl+enter", "Send the message", panels=["try"], palette=False, needs=[WRITABLE])
     def send(self) -> None:
         """Send the message to the model set in chat.provider and record the turn. It continues the session in
         view if that one was started here and is still open; otherwise it starts a new session.
@@ -265,10 +268,7 @@ class Workbench(
         self.end_try()
         self.app.push_screen(ReplyScreen(self.engine, text, entry.key if entry is not None else ""))
 
-    @command(
-        "ctrl+j", "alt+enter", "shift+enter",
-        title="New line in the message", panels=["try"], palette=False,
-    )  # fmt: skip
+    @command("ctrl+j alt+enter shift+enter", "New line in the message", panels=["try"], palette=False)
     def break_line(self) -> None:
         """Start a new line in the message. Pasting several lines keeps them together and never sends them."""
         line = self.prompt.input
@@ -279,7 +279,7 @@ class Workbench(
 
     # Acting on the selection
 
-    @command("enter", title="Open the selection", footer="open", rank=20, needs=[ROWS])
+    @command("enter", "Open the selection", "open", 20, needs=[ROWS])
     def open(self) -> None:
         """Open the selection: a message's trace, an injection, or the details of a topic, ledger entry or
         prompt section.
@@ -331,11 +331,8 @@ class Workbench(
         entry: FeedEntry | None = self.feed.selected
         return file_of(root, entry.key, entry.text) if entry is not None and name == "feed" else ""
 
-    @command(
-        "e",
-        title="Edit the topic or file", footer="edit", rank=24,
-        needs=[Need(lambda here: here.file, "the selection is not a file")],
-    )  # fmt: skip
+    @command("e", "Edit the topic or file", "edit", 24,
+             needs=[Need(lambda here: here.file, "the selection is not a file")])  # fmt: skip
     def edit(self) -> None:
         """Open the selected topic or file in $VISUAL or $EDITOR. The workbench waits, then shows changes."""
         self.edit_file(self.file)
@@ -344,23 +341,20 @@ class Workbench(
 
     focus_feed = goes_to("feed", "1", "the feed", ": messages and events, newest last", rank=10)
     focus_activation = goes_to(
-        "activation", "2", "activation",
-        does="Go to the activation trace: which topics fired for the selected message and why.", rank=10,
-    )  # fmt: skip
-    focus_digest = goes_to(
-        "digest", "3", "the digest", ": the few kilobytes of knowledge included in every prompt", rank=10
+        "activation",
+        "2",
+        "activation",
+        does="Go to the activation trace: which topics fired for the selected message and why.",
+        rank=10,
     )
-    focus_ledger = goes_to(
-        "ledger", "4", "the ledger", ": what was harvested from each conversation", rank=10
-    )
-    focus_budget = goes_to(
-        "budget", "5", "the budget", ": how many tokens each section uses and what was left out", rank=10
-    )
+    focus_digest = goes_to("digest", "3", "the digest",
+                           ": the few kilobytes of knowledge included in every prompt", rank=10)  # fmt: skip
+    focus_ledger = goes_to("ledger", "4", "the ledger", ": what was harvested from each conversation",
+                           rank=10)  # fmt: skip
+    focus_budget = goes_to("budget", "5", "the budget",
+                           ": how many tokens each section uses and what was left out", rank=10)  # fmt: skip
 
-    @command(
-        "slash",
-        title="Filter the list", panels=["feed", "activation", "ledger"], footer="filter", rank=26,
-    )  # fmt: skip
+    @command("slash", "Filter the list", "filter", 26, panels=["feed", "activation", "ledger"])
     def filter(self) -> None:
         """Narrow the list to the rows that contain what you type."""
         self.type_filter()
@@ -368,7 +362,7 @@ class Workbench(
     next_match = _to_match("n", "next", 1)
     previous_match = _to_match("N", "previous", -1)
 
-    @command("colon", title="Command line", footer="command", rank=28)
+    @command("colon", "Command line", "command", 28)
     def command_line(self) -> None:
         """Type an autopoiesis command without the program name: trace …, topics check, doctor."""
         self.type_command()
