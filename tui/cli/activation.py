@@ -72,10 +72,7 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
     emit(trace.why)
 
 
-@verb(
-    'autopoiesis trace "Can you review the PR that just came in?"',
-    'autopoiesis trace --explain "Can you review the PR that just came in?"',
-)
+@verb('"Can you review the PR that just came in?"', '--explain "Can you review the PR that just came in?"')
 @click.argument("text")
 @click.option(
     "--direction",
@@ -122,12 +119,12 @@ def trace(
             emit_problems(engine.problems())
 
 
-@group("autopoiesis decisions list --topic release", "autopoiesis decisions label 3f9c21ab --noise")
+@group("list --topic release", "label 3f9c21ab --noise")
 def decisions() -> None:
     """Show and label the decision log: which topics were activated, and which were not."""
 
 
-@decisions.verb("list", "autopoiesis decisions list --limit 20 --json")
+@decisions.verb("list", "--limit 20 --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=30, show_default=True, help="How many.")
 @click.option("--topic", help="Only this topic.")
 @click.option("--unlabelled", is_flag=True, help="Only decisions without a label.")
@@ -159,9 +156,7 @@ def decisions_list(engine: Engine, limit: int, topic: str | None, unlabelled: bo
     )
 
 
-@decisions.verb(
-    "label", "autopoiesis decisions label 3f9c21ab --useful", "autopoiesis decisions label 3f9c21ab --clear"
-)
+@decisions.verb("label", "3f9c21ab --useful", "3f9c21ab --clear")
 @click.argument("decisions", metavar="DECISION…", nargs=-1, required=True)
 @click.option("--useful", "label", flag_value="useful", help="The topic applied.")
 @click.option("--noise", "label", flag_value="noise", help="The topic did not apply.")
@@ -198,9 +193,9 @@ def label_text(decision: Decision) -> str:
 
 
 @group(
-    "autopoiesis topics new",
-    "autopoiesis topics replay github-pr-review",
-    "autopoiesis topics check",
+    "new",
+    "replay github-pr-review",
+    "check",
     late={
         "new": "tui.cli.topics_new:topics_new",
         "replay": "tui.cli.topics_new:topics_replay",
@@ -212,7 +207,7 @@ def topics() -> None:
     """Manage the playbooks in topics/."""
 
 
-@topics.verb("list", "autopoiesis topics list --json")
+@topics.verb("list", "--json")
 def topics_list(engine: Engine, as_json: bool) -> None:
     """List all topics with their triggers."""
     known = engine.library.topics
@@ -234,7 +229,7 @@ def topics_list(engine: Engine, as_json: bool) -> None:
     emit_problems(engine.library.problems)
 
 
-@topics.verb("show", "autopoiesis topics show email-triage")
+@topics.verb("show", "email-triage")
 @click.argument("name")
 def topics_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one topic as the engine reads it."""
@@ -260,7 +255,7 @@ def topics_show(engine: Engine, name: str, as_json: bool) -> None:
     emit(topic.instructions)
 
 
-@topics.verb("check", "autopoiesis topics check")
+@topics.verb("check")
 def topics_check(engine: Engine, as_json: bool) -> int:
     """Check all topics, and list problems by file and line. Exit 1 if there is an error."""
     from engine.topics.check import check_topics  # noqa: PLC0415 — probes patterns; only needed here
@@ -285,21 +280,21 @@ def _force(name: str, state: bool | None, outcome: str) -> None:
         emit(f"{topic.name} {outcome}")
 
 
-@topics.verb("activate", "autopoiesis topics activate release")
+@topics.verb("activate", "release")
 @click.argument("name")
 def topics_activate(name: str) -> None:
     """Keep a topic active for every message until `topics reset`."""
     _force(name, True, "is active for every message until `autopoiesis topics reset`")
 
 
-@topics.verb("deactivate", "autopoiesis topics deactivate release")
+@topics.verb("deactivate", "release")
 @click.argument("name")
 def topics_deactivate(name: str) -> None:
     """Keep a topic out of every prompt until `topics reset`."""
     _force(name, False, "stays out of every prompt until `autopoiesis topics reset`")
 
 
-@topics.verb("reset", "autopoiesis topics reset release")
+@topics.verb("reset", "release")
 @click.argument("name")
 def topics_reset(name: str) -> None:
     """Let a topic's triggers decide again."""

@@ -21,10 +21,10 @@ _PASSAGE = 84
 
 
 @verb(
-    "autopoiesis backtest",
-    "autopoiesis backtest --last 20 --json",
-    "autopoiesis backtest --with hooks.past_sessions=off",
-    "autopoiesis backtest --noise raw/conversations/2026/06/12/1840-review.md:10",
+    "",
+    "--last 20 --json",
+    "--with hooks.past_sessions=off",
+    "--noise raw/conversations/2026/06/12/1840-review.md:10",
 )
 @click.option("--last", type=click.IntRange(1), default=None, help="Only the last N sessions.")
 @click.option("--all", "show_all", is_flag=True, help="Show all that would have been told, oldest first.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engine.store.repository import Commit
 
 
-HOME_VARIABLE = "AUTOPOIESIS_HOME"
+PROGRAM, HOME_VARIABLE = "autopoiesis", "AUTOPOIESIS_HOME"
 _FINISHES = "autopoiesis.finishes"
 """The key in the context of a command that does all its work, whether or not anybody reads its output."""
 _WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -126,8 +126,10 @@ directory_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def _examples(*lines: str) -> str:
-    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+def _examples(command: str, lines: Sequence[str]) -> str:
+    """The examples of a command, each of which completes it, unless it says how the program is called."""
+    whole = (line if f"{PROGRAM} " in line else f"{PROGRAM} {command} {line}" for line in lines or [""])
+    return "\b\nExample:\n" + "\n".join(f"  {line}".rstrip() for line in whole)
 
 
 class Group(click.Group):
@@ -157,7 +159,7 @@ class Group(click.Group):
         """Declares a command of this group; see ``verb``."""
 
         def declare(function: Function) -> click.Command:
-            command = verb(*examples, name=name, **settings)(function)
+            command = verb(*examples, name=name, of=f"{self.name} ", **settings)(function)
             self.add_command(command)
             return command
 
@@ -170,7 +172,8 @@ def group(
     """Declares a group of commands, with ``-C`` and examples."""
 
     def declare(function: Function) -> Group:
-        decorate = click.group(cls=cls or Group, late=late, epilog=_examples(*examples), **settings)
+        epilog = _examples(settings.get("name") or function.__name__, examples)
+        decorate = click.group(cls=cls or Group, late=late, epilog=epilog, **settings)
         declared = decorate(directory_option(function))
         assert isinstance(declared, Group)
         return declared
@@ -178,11 +181,14 @@ def group(
     return declare
 
 
-def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[Function], click.Command]:
+def verb(
+    *examples: str, name: str | None = None, of: str = "", **settings: Any
+) -> Callable[[Function], click.Command]:
     """Declares a command, with ``-C`` and examples.
 
     A function that takes ``engine`` gets the workspace, opened and closed around the call; one that takes
-    ``as_json`` gets ``--json``. ``settings`` are passed to ``click.command``.
+    ``as_json`` gets ``--json``. Examples are what follows the command's name. ``settings`` are passed to
+    ``click.command``.
     """
 
     def declare(function: Function) -> click.Command:
@@ -194,7 +200,8 @@ def verb(*examples: str, name: str | None = None, **settings: Any) -> Callable[[
                 return function(engine, *args, **kwargs)
 
         body = directory_option(with_engine if "engine" in parameters else function)
-        command = click.command(name, cls=click.Command, epilog=_examples(*examples), **settings)(body)
+        epilog = _examples(f"{of}{name or function.__name__}", examples)
+        command = click.command(name, cls=click.Command, epilog=epilog, **settings)(body)
         return json_option(command) if "as_json" in parameters else command
 
     return declare

@@ -44,16 +44,12 @@ _DIFF_LINES = 20
 _INDENT = " " * 9
 
 
-@group(
-    "autopoiesis cache list",
-    "autopoiesis cache overview",
-    "autopoiesis cache check",
-)
+@group("list", "overview", "check")
 def cache() -> None:
     """Show what providers cache of each discussion's stable prefix, and why the last call missed."""
 
 
-@cache.verb("list", "autopoiesis cache list --json")
+@cache.verb("list", "--json")
 def cache_list(engine: Engine, as_json: bool) -> None:
     """List the discussions, most recently used first."""
     from engine.discussions.overview import with_titles  # noqa: PLC0415 — `--help` must not load the engine
@@ -89,14 +85,14 @@ def discussion_tree(each: DiscussionCache, now: datetime) -> dict[str, Any]:
     return {**tree_of(each.state, now), "title": each.title, "path": each.path}
 
 
-@cache.verb("show", "autopoiesis cache show ses_1a2b3c4d")
+@cache.verb("show", "ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_show(engine: Engine, discussion: str, as_json: bool) -> None:
     """Show one discussion's cache."""
     _print(engine.caches.get(discussion), engine.clock(), as_json)
 
 
-@cache.verb("invalidate", "autopoiesis cache invalidate ses_1a2b3c4d")
+@cache.verb("invalidate", "ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
     """Invalidate a discussion's cache: the next call starts a new one."""
@@ -104,14 +100,14 @@ def cache_invalidate(engine: Engine, discussion: str, as_json: bool) -> None:
     _print(state, engine.clock(), as_json)
 
 
-@cache.verb("disable", "autopoiesis cache disable ses_1a2b3c4d")
+@cache.verb("disable", "ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_disable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Turn caching off for a discussion."""
     _print(engine.discussions.ending.disable(discussion), engine.clock(), as_json)
 
 
-@cache.verb("enable", "autopoiesis cache enable ses_1a2b3c4d")
+@cache.verb("enable", "ses_1a2b3c4d")
 @click.argument("discussion", metavar="ID")
 def cache_enable(engine: Engine, discussion: str, as_json: bool) -> None:
     """Turn caching on again for a discussion."""
@@ -144,7 +140,7 @@ def _print(state: DiscussionCacheState, now: datetime, as_json: bool) -> None:
     table(rows)
 
 
-@cache.verb("overview", "autopoiesis cache overview", "autopoiesis cache overview --days 7 --json")
+@cache.verb("overview", "", "--days 7 --json")
 @click.option(
     "--days",
     type=click.IntRange(1, _MOST_DAYS),
@@ -262,12 +258,7 @@ def _value_text(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
-@cache.verb(
-    "check",
-    "autopoiesis cache check",
-    'autopoiesis cache check "What did Odile ask for?" --session ses_1a2b3c4d --last 5',
-    "autopoiesis cache check --json",
-)
+@cache.verb("check", "", '"What did Odile ask for?" --session ses_1a2b3c4d --last 5', "--json")
 @click.argument("text", default=_MESSAGE)
 @click.option(
     "--session",

@@ -39,16 +39,12 @@ STATES = {
 }
 
 
-@group(
-    "autopoiesis config show cache.anthropic_ttl",
-    "autopoiesis config set cache.anthropic_ttl 1h",
-    "autopoiesis config unset cache.anthropic_ttl",
-)
+@group("show cache.anthropic_ttl", "set cache.anthropic_ttl 1h", "unset cache.anthropic_ttl")
 def config() -> None:
     """Show the settings in memory-config.yaml, and change one without touching the rest."""
 
 
-@config.verb("list", "autopoiesis config list", "autopoiesis config list gate")
+@config.verb("list", "", "gate")
 @click.argument("group", default="")
 def config_list(engine: Engine, group: str, as_json: bool) -> None:
     """List all settings, or those of one GROUP, each with its value and the line that sets it."""
@@ -66,7 +62,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
     table(rows, ["setting", "value", "set in"])
 
 
-@config.verb("show", "autopoiesis config show watchers.policy.high.activate")
+@config.verb("show", "watchers.policy.high.activate")
 @click.argument("name")
 def config_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one setting: its value, default, allowed values and meaning."""
@@ -89,9 +85,9 @@ def config_show(engine: Engine, name: str, as_json: bool) -> None:
 
 @config.verb(
     "set",
-    "autopoiesis config set cache.anthropic_ttl 1h",
-    'autopoiesis config set imports.follow "claude-code, codex"',
-    "autopoiesis config set watchers.policy.high.gate none",
+    "cache.anthropic_ttl 1h",
+    'imports.follow "claude-code, codex"',
+    "watchers.policy.high.gate none",
     context_settings={"ignore_unknown_options": True},
 )
 @click.argument("name")
@@ -101,14 +97,14 @@ def config_set(engine: Engine, name: str, value: str, as_json: bool) -> None:
     _print_change(engine.configuration.change(name, value), as_json)
 
 
-@config.verb("unset", "autopoiesis config unset cache.anthropic_ttl")
+@config.verb("unset", "cache.anthropic_ttl")
 @click.argument("name")
 def config_unset(engine: Engine, name: str, as_json: bool) -> None:
     """Remove one setting from the file, so that its default applies."""
     _print_change(engine.configuration.change(name, None), as_json)
 
 
-@config.verb("path", "autopoiesis config path")
+@config.verb("path")
 def config_path(as_json: bool) -> None:
     """Print the path of the settings file."""
     from engine.store.paths import Workspace  # noqa: PLC0415 — `--help` must not load the engine
@@ -140,9 +136,7 @@ def _print_change(change: SettingChange, as_json: bool) -> None:
         emit("ignored until you trust the workspace: autopoiesis trust")
 
 
-@verb(
-    "autopoiesis trust --show", "autopoiesis trust", "autopoiesis trust --yes", "autopoiesis trust --revoke"
-)
+@verb("--show", "", "--yes", "--revoke")
 @click.option("--show", is_flag=True, help="Only show what the settings ask for.")
 @click.option("--revoke", is_flag=True, help="Revoke trust.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -196,12 +190,12 @@ in the history, which every clone and push contains:
   3. force-push, have others clone again, and delete FILE"""
 
 
-@group("autopoiesis secrets scan", "autopoiesis secrets allow knowledge/facts.md:12")
+@group("scan", "allow knowledge/facts.md:12")
 def secrets() -> None:
     """Find keys and passwords where they should not be, and decide on each."""
 
 
-@secrets.verb("scan", "autopoiesis secrets scan --history")
+@secrets.verb("scan", "--history")
 @click.option("--history", is_flag=True, help="Also scan every version of every file in git.")
 def scan(engine: Engine, history: bool, as_json: bool) -> int:
     """List possible secrets by file, line and kind, without their values. Exit 1 if there are any."""
@@ -228,7 +222,7 @@ def scan(engine: Engine, history: bool, as_json: bool) -> int:
     return 1 if standing else 0
 
 
-@secrets.verb("allow", "autopoiesis secrets allow knowledge/facts.md:12")
+@secrets.verb("allow", "knowledge/facts.md:12")
 @click.argument("place", metavar="FILE[:LINE]")
 def allow(engine: Engine, place: str, as_json: bool) -> int:
     """Record that what was found in a file, or in one line, is no secret, so that it can be committed.
@@ -250,7 +244,7 @@ def allow(engine: Engine, place: str, as_json: bool) -> int:
     return _emit_decided(place, len(found), "allowed", as_json)
 
 
-@secrets.verb("redact", "autopoiesis secrets redact knowledge/facts.md")
+@secrets.verb("redact", "knowledge/facts.md")
 @click.argument("place", metavar="FILE[:LINE]")
 def redact(engine: Engine, place: str, as_json: bool) -> int:
     """Replace what looks like a secret in a file, or in one line, by [secret]. Exit 1 if there is nothing."""
@@ -278,16 +272,12 @@ def _emit_decided(place: str, count: int, done: str, as_json: bool) -> int:
     return 0 if count else 1
 
 
-@group(
-    'autopoiesis preset add release knowledge/reference/hosts.md --lines 10-40 --note "Only staging."',
-    "autopoiesis preset use release",
-    "autopoiesis preset off",
-)
+@group('add release knowledge/reference/hosts.md --lines 10-40 --note "Only staging."', "use release", "off")
 def preset() -> None:
     """Manage presets: named sets of files (presets/) that are part of every prompt while active."""
 
 
-@preset.verb("list", "autopoiesis preset list --json")
+@preset.verb("list", "--json")
 def preset_list(engine: Engine, as_json: bool) -> None:
     """List the presets with their files and sizes; the active ones are marked."""
     presets = engine.presets
@@ -312,7 +302,7 @@ def preset_list(engine: Engine, as_json: bool) -> None:
     emit_problems((*presets.problems(), *(problem for view in found for problem in view.problems)))
 
 
-@preset.verb("show", "autopoiesis preset show release")
+@preset.verb("show", "release")
 @click.argument("name")
 def preset_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show what a preset adds to a prompt, and which listed files it cannot add."""
@@ -333,7 +323,7 @@ def preset_show(engine: Engine, name: str, as_json: bool) -> None:
     emit_problems(view.problems)
 
 
-@preset.verb("use", "autopoiesis preset use release", "autopoiesis preset use hosts --also")
+@preset.verb("use", "release", "hosts --also")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--also", is_flag=True, help="Keep the presets that are already active.")
 def preset_use(engine: Engine, names: tuple[str, ...], also: bool, as_json: bool) -> None:
@@ -341,7 +331,7 @@ def preset_use(engine: Engine, names: tuple[str, ...], also: bool, as_json: bool
     _print_active(engine.presets.use(names, also=also), as_json)
 
 
-@preset.verb("off", "autopoiesis preset off", "autopoiesis preset off release")
+@preset.verb("off", "", "release")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
     """Deactivate presets; all of them if none is named."""
@@ -350,8 +340,8 @@ def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
 
 @preset.verb(
     "add",
-    "autopoiesis preset add release knowledge/procedures/release.md",
-    'autopoiesis preset add release knowledge/reference/hosts.md --lines "3-9, 20-31"',
+    "release knowledge/procedures/release.md",
+    'release knowledge/reference/hosts.md --lines "3-9, 20-31"',
 )
 @click.argument("name")
 @click.argument("path")
@@ -365,7 +355,7 @@ def preset_add(
     _print_files(engine.presets.add(name, path, lines, note, title), "+", as_json)
 
 
-@preset.verb("remove", "autopoiesis preset remove release knowledge/reference/hosts.md")
+@preset.verb("remove", "release knowledge/reference/hosts.md")
 @click.argument("name")
 @click.argument("path")
 @click.option("--lines", default="", metavar="LINES", help="Only the entry with these lines.")

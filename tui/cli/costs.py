@@ -29,11 +29,7 @@ _GROUPS = {
 }
 
 
-@verb(
-    "autopoiesis costs --by model",
-    "autopoiesis costs --by topic --since 2026-06-01 --json",
-    "autopoiesis costs --estimate",
-)
+@verb("--by model", "--by topic --since 2026-06-01 --json", "--estimate")
 @click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What to group by.")
 @click.option(
     "--since",

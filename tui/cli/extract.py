@@ -21,11 +21,7 @@ _SHOWN = 20
 
 
 @verb(
-    "autopoiesis extract",
-    "autopoiesis extract --apply",
-    "autopoiesis extract ses_1a2b3c4d --extractor decisions --extractor journal --apply",
-    "autopoiesis extract --list",
-    name="extract",
+    "", "--apply", "ses_1a2b3c4d --extractor decisions --extractor journal --apply", "--list", name="extract"
 )
 @click.argument("sessions", metavar="[SESSION]…", nargs=-1)
 @click.option(

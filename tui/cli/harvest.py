@@ -24,11 +24,7 @@ _SHOWN = 20
 
 
 @verb(
-    "autopoiesis harvest",
-    "autopoiesis harvest --apply",
-    "autopoiesis harvest conversations/2026-06-11-call.md --apply --keep",
-    "autopoiesis harvest --transcripts --apply",
-    name="harvest",
+    "", "--apply", "conversations/2026-06-11-call.md --apply --keep", "--transcripts --apply", name="harvest"
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")

@@ -36,12 +36,12 @@ _TEXT = 400
 
 
 @group(
-    "autopoiesis history",
-    'autopoiesis history when "message broker"',
-    "autopoiesis history blame knowledge/facts.md:12",
-    "autopoiesis history changed --since yesterday",
-    "autopoiesis history undo",
-    "autopoiesis history explore other-tone",
+    "",
+    'when "message broker"',
+    "blame knowledge/facts.md:12",
+    "changed --since yesterday",
+    "undo",
+    "explore other-tone",
     invoke_without_command=True,
 )
 @click.pass_context
@@ -51,11 +51,7 @@ def history(context: click.Context) -> None:
         context.invoke(history_list)
 
 
-@history.verb(
-    "list",
-    "autopoiesis history list --type memory --since 2026-06-01",
-    "autopoiesis history list --path topics",
-)
+@history.verb("list", "--type memory --since 2026-06-01", "--path topics")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -93,9 +89,7 @@ def history_list(
         emit(f"for older commits: --before {page.next}")
 
 
-@history.verb(
-    "changes", "autopoiesis history changes 1a2b3c4d", "autopoiesis history changes HEAD~2 knowledge/facts.md"
-)
+@history.verb("changes", "1a2b3c4d", "HEAD~2 knowledge/facts.md")
 @click.argument("revision", metavar="REV|DATE")
 @click.argument("path", required=False)
 def history_changes(engine: Engine, revision: str, path: str | None, as_json: bool) -> None:
@@ -119,7 +113,7 @@ def history_changes(engine: Engine, revision: str, path: str | None, as_json: bo
         emit(f"{file.letter}  {f'{file.earlier} → ' if file.earlier else ''}{file.path}")
 
 
-@history.verb("when", 'autopoiesis history when "file-based memory"', "autopoiesis history when --all Port")
+@history.verb("when", '"file-based memory"', "--all Port")
 @click.argument("text")
 @click.option("--all", "every", is_flag=True, help="Every commit that added or removed it.")
 @click.option("--case", is_flag=True, help="Match upper and lower case exactly.")
@@ -140,9 +134,7 @@ def history_when(engine: Engine, text: str, every: bool, case: bool, as_json: bo
     return 0 if found.where else 1
 
 
-@history.verb(
-    "blame", "autopoiesis history blame knowledge/facts.md", "autopoiesis history blame knowledge/facts.md:12"
-)
+@history.verb("blame", "knowledge/facts.md", "knowledge/facts.md:12")
 @click.argument("file", metavar="FILE[:LINE[-LINE]]")
 @click.option("--at", "revision", default="", metavar="REV|DATE", help="The file as it was then.")
 def history_blame(engine: Engine, file: str, revision: str, as_json: bool) -> None:
@@ -172,7 +164,7 @@ def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: s
         raise DocumentError("no such file", where=path, hint=hint) from error
 
 
-@history.verb("changed", "autopoiesis history changed --since 'last week' --stat")
+@history.verb("changed", "--since 'last week' --stat")
 @click.option(
     "--since",
     default="today",
@@ -209,7 +201,7 @@ def history_changed(engine: Engine, since: str, path: str, stat: bool, as_json: 
         emit_problems([f"not included, because it is not committed: {each}" for each in found.uncommitted])
 
 
-@history.verb("recall", "autopoiesis history recall 2026-06-01 knowledge/facts.md")
+@history.verb("recall", "2026-06-01 knowledge/facts.md")
 @click.argument("revision", metavar="REV|DATE")
 @click.argument("path")
 def history_recall(engine: Engine, revision: str, path: str, as_json: bool) -> None:
@@ -330,11 +322,7 @@ def _blamed(engine: Engine, found: Blame, line: BlamedLine) -> list[str]:
     return [str(line.number), line.revision[:8], day, ", ".join(each.name for each in line.taught), line.text]
 
 
-@history.verb(
-    "undo",
-    "autopoiesis history undo   # show what it would do",
-    "autopoiesis history undo 1a2b3c4d --apply",
-)
+@history.verb("undo", "  # show what it would do", "1a2b3c4d --apply")
 @click.argument("revision", metavar="[COMMIT]", default="")
 @click.option("--apply", is_flag=True, help="Do it, as a new commit.")
 def history_undo(engine: Engine, revision: str, apply: bool, as_json: bool) -> int:
@@ -381,12 +369,7 @@ def _print_plan(engine: Engine, plan: UndoPlan) -> None:
         emit(f"  {blocked.path}: unchanged; {blocked.why}")
 
 
-@history.verb(
-    "snapshot",
-    "autopoiesis history snapshot one-year",
-    "autopoiesis history snapshot rewrite --kind before",
-    "autopoiesis history snapshot 2026-02-16 --kind daily",
-)
+@history.verb("snapshot", "one-year", "rewrite --kind before", "2026-02-16 --kind daily")
 @click.argument("name")
 @click.option(
     "--kind",
@@ -429,7 +412,7 @@ def _day(engine: Engine, text: str) -> date:
     return zone.local_day(found, engine.config.days.time_zone)
 
 
-@history.verb("snapshots", "autopoiesis history snapshots")
+@history.verb("snapshots")
 def history_snapshots(engine: Engine, as_json: bool) -> None:
     """List the snapshots, newest first. They can be passed to recall, changed or --as-of."""
     found = engine.history.snapshots()
@@ -441,7 +424,7 @@ def history_snapshots(engine: Engine, as_json: bool) -> None:
         table([[each.tag, each.revision[:8], when_of(engine, each.at), each.subject] for each in found])
 
 
-@history.verb("branches", "autopoiesis history branches", "autopoiesis history branches --prune --apply")
+@history.verb("branches", "", "--prune --apply")
 @click.option(
     "--prune", is_flag=True, help="Show which explore branches would be removed: those unused for a week."
 )
@@ -483,11 +466,11 @@ def _branch(each: Branch, now: datetime) -> tuple[str, ...]:
 
 @history.verb(
     "explore",
-    "autopoiesis history explore other-tone   # creates explore/other-tone, in its own folder",
-    "autopoiesis history explore before-june --at 2026-06-01",
-    "autopoiesis history explore reviewer --only topics,knowledge/shared   # for a sub-agent",
-    "autopoiesis history explore other-tone --diff",
-    "autopoiesis history explore other-tone --merge --apply",
+    "other-tone   # creates explore/other-tone, in its own folder",
+    "before-june --at 2026-06-01",
+    "reviewer --only topics,knowledge/shared   # for a sub-agent",
+    "other-tone --diff",
+    "other-tone --merge --apply",
 )
 @click.argument("name", required=False)
 @click.option("--at", "revision", default="", metavar="REV|DATE", help="The state to start from.")

@@ -50,13 +50,7 @@ _REASONS = {
 """Reasons for leaving things out: a singular noun, and what follows it."""
 
 
-@verb(
-    "autopoiesis import",
-    "autopoiesis import claude-code --dry-run",
-    "autopoiesis import ~/exports/chat.md ~/shop/.specstory",
-    "autopoiesis import --undo",
-    name="import",
-)
+@verb("", "claude-code --dry-run", "~/exports/chat.md ~/shop/.specstory", "--undo", name="import")
 @click.argument("what", nargs=-1, metavar="[AGENT] [PATH]...")
 @click.option("--yes", "is_agreed", is_flag=True, help="Import without asking.")
 @click.option("--dry-run", is_flag=True, help="Show what would be imported; write nothing.")

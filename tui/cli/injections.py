@@ -24,16 +24,12 @@ _PLACES_SHOWN = 3
 _ID, _WIDTH = 8, 110
 
 
-@group(
-    "autopoiesis injections list --agent codex",
-    "autopoiesis injections show 1997e5d9",
-    "autopoiesis injections week",
-)
+@group("list --agent codex", "show 1997e5d9", "week")
 def injections() -> None:
     """Show what was injected into prompts, why, and what of it the replies used."""
 
 
-@injections.verb("list", "autopoiesis injections list --limit 5 --sections")
+@injections.verb("list", "--limit 5 --sections")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 @click.option("--agent", default="", metavar="NAME", help="Only this agent.")
 @click.option("--session", default="", metavar="ID", help="Only sessions whose id starts with this.")
@@ -81,7 +77,7 @@ def injections_list(
         )
 
 
-@injections.verb("show", "autopoiesis injections show 1997e5d9", "autopoiesis injections show SESSION")
+@injections.verb("show", "1997e5d9", "SESSION")
 @click.argument("name", metavar="ID")
 @click.option("--text", is_flag=True, help="Include the text, if the files still contain it.")
 def injections_show(engine: Engine, name: str, text: bool, as_json: bool) -> None:
@@ -106,7 +102,7 @@ def _print_entry(audit: Audit, entry: AuditEntry, *, text: bool = False) -> None
         emit(row.text.rstrip())
 
 
-@injections.verb("week", "autopoiesis injections week", "autopoiesis injections week --since 2026-06-01")
+@injections.verb("week", "", "--since 2026-06-01")
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -151,7 +147,7 @@ _label_command(
 )
 
 
-@injections.verb("top", "autopoiesis injections top --limit 10 --json")
+@injections.verb("top", "--limit 10 --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 def injections_top(engine: Engine, limit: int, as_json: bool) -> None:
     """List the files that were useful most often, and how often they were injected."""

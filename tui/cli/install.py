@@ -33,9 +33,7 @@ _STATES = {
 }
 
 
-@verb("autopoiesis install", "autopoiesis install claude-code",
-      "autopoiesis install codex --project . --dry-run",
-      "autopoiesis install claude-code --uninstall")  # fmt: skip
+@verb("", "claude-code", "codex --project . --dry-run", "claude-code --uninstall")
 @click.argument("agent", required=False)
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
               help="Only for sessions in this folder; by default for all.")  # fmt: skip
@@ -241,11 +239,7 @@ def _project_here() -> Path | None:
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
-@group(
-    "autopoiesis hook log",
-    "autopoiesis hook off --project .",
-    "autopoiesis hook claude-code < event.json",
-)
+@group("log", "off --project .", "claude-code < event.json")
 def hook() -> None:
     """Inject memory into agents' sessions and capture them; set up by `autopoiesis install`.
 
@@ -271,7 +265,7 @@ for _agent, _contract in CONTRACTS.items():
         hook.add_command(_hook_of(_agent))
 
 
-@hook.verb("log", "autopoiesis hook log --limit 50", "autopoiesis hook log --session 1f0c… --json")
+@hook.verb("log", "--limit 50", "--session 1f0c… --json")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=20, show_default=True, help="How many.")
 @click.option("--session", default="", metavar="ID", help="Only this session.")
 @click.option("--failed", is_flag=True, help="Only failed runs.")
@@ -314,7 +308,7 @@ def hook_log(engine: Engine, limit: int, session: str, failed: bool, as_json: bo
             emit(f"{each.text}: {each.hint}")
 
 
-@hook.verb("off", "autopoiesis hook off", "autopoiesis hook off --project ~/src/shop")
+@hook.verb("off", "", "--project ~/src/shop")
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only in this project.")
 @click.option("--session", default="", metavar="ID", help="Only in this session.")
 def hook_off(project: Path | None, session: str) -> None:
@@ -322,7 +316,7 @@ def hook_off(project: Path | None, session: str) -> None:
     _switch(project, session, on=False)
 
 
-@hook.verb("on", "autopoiesis hook on", "autopoiesis hook on --project ~/src/shop")
+@hook.verb("on", "", "--project ~/src/shop")
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="In this project.")
 @click.option("--session", default="", metavar="ID", help="In this session.")
 def hook_on(project: Path | None, session: str) -> None:

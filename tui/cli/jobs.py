@@ -38,12 +38,7 @@ RUNNERS = {
 IDLE = "the schedule is not running: it runs while the workbench, `autopoiesis watch` or `serve` is running"
 
 
-@group(
-    "autopoiesis jobs",
-    "autopoiesis jobs run index",
-    "autopoiesis jobs set probes '0 6 * * 1-5'",
-    invoke_without_command=True,
-)
+@group("", "run index", "set probes '0 6 * * 1-5'", invoke_without_command=True)
 @json_option
 @click.pass_context
 def jobs(context: click.Context, as_json: bool) -> None:
@@ -76,7 +71,7 @@ def _list(engine: Engine, as_json: bool) -> None:
     emit_problems(schedule.problems())
 
 
-@jobs.verb("run", "autopoiesis jobs run index", "autopoiesis jobs run topic:evening --json")
+@jobs.verb("run", "index", "topic:evening --json")
 @click.argument("name")
 def jobs_run(engine: Engine, name: str, as_json: bool) -> int:
     """Run a job now, whatever its schedule. Exit 1 if it fails."""
@@ -89,7 +84,7 @@ def jobs_run(engine: Engine, name: str, as_json: bool) -> int:
     return 0 if run.result == "done" else 1
 
 
-@jobs.verb("log", "autopoiesis jobs log", "autopoiesis jobs log index --limit 5")
+@jobs.verb("log", "", "index --limit 5")
 @click.argument("name", default="")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many runs.")
 def jobs_log(engine: Engine, name: str, limit: int, as_json: bool) -> None:
@@ -104,7 +99,7 @@ def jobs_log(engine: Engine, name: str, limit: int, as_json: bool) -> None:
         table(rows, ["started", "job", "by", "due", "result"])
 
 
-@jobs.verb("set", "autopoiesis jobs set index '0 4 * * *'", "autopoiesis jobs set probes off")
+@jobs.verb("set", "index '0 4 * * *'", "probes off")
 @click.argument("name")
 @click.argument("times")
 def jobs_set(engine: Engine, name: str, times: str) -> None:
@@ -140,16 +135,12 @@ _LOOK_S = 0.25
 _LONGEST_LEASE = 7 * 24 * 60
 
 
-@group(
-    "autopoiesis events list",
-    "autopoiesis events next --wait --json | my-agent",
-    "autopoiesis events end evt_1a2b3c4d5e",
-)
+@group("list", "next --wait --json | my-agent", "end evt_1a2b3c4d5e")
 def events() -> None:
     """List, take and finish events: schedules of topics that came due, and webhooks that arrived."""
 
 
-@events.verb("list", "autopoiesis events list --limit 5")
+@events.verb("list", "--limit 5")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
 def events_list(engine: Engine, limit: int, as_json: bool) -> None:
     """List events, newest first, with the playbooks they activated and who took them."""
@@ -174,7 +165,7 @@ def events_list(engine: Engine, limit: int, as_json: bool) -> None:
         emit(f"{limit} of {len(every)} shown")
 
 
-@events.verb("next", "autopoiesis events next --wait", "autopoiesis events next --json --lease 60")
+@events.verb("next", "--wait", "--json --lease 60")
 @click.option("--wait", is_flag=True, help="Wait for an event.")
 @click.option(
     "--lease", type=click.FloatRange(0.1, _LONGEST_LEASE), default=15.0, show_default=True,
@@ -201,7 +192,7 @@ def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool
     return 0
 
 
-@events.verb("end", "autopoiesis events end evt_1a2b3c4d5e", "autopoiesis events end evt_1a2b3c4d5e --failed")
+@events.verb("end", "evt_1a2b3c4d5e", "evt_1a2b3c4d5e --failed")
 @click.argument("name", metavar="ID")
 @click.option("--failed", is_flag=True, help="Mark it as failed; it is not handed out again.")
 @click.option("--said", default="", help="The outcome, as shown by `events list`.")

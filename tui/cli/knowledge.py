@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 _SHOWN_LINKS = 8
 
 
-@group("autopoiesis knowledge list", "autopoiesis knowledge check")
+@group("list", "check")
 def knowledge() -> None:
     """Manage the agent's knowledge entries and skills, which the prompt's catalogs list."""
 
 
-@knowledge.verb("info", "autopoiesis knowledge info")
+@knowledge.verb("info")
 def knowledge_info(engine: Engine, as_json: bool) -> None:
     """Print the catalog, as the agents' tool `knowledge` returns it."""
     text = engine.knowledge_entries.info()
     emit_json({"text": text}) if as_json else emit_prompt(text)
 
 
-@knowledge.verb("list", "autopoiesis knowledge list", "autopoiesis knowledge list --json")
+@knowledge.verb("list", "", "--json")
 def knowledge_list(engine: Engine, as_json: bool) -> None:
     """List entries and skills, nested ones under their index."""
     scan = engine.knowledge_entries.scan()
@@ -75,7 +75,7 @@ def knowledge_list(engine: Engine, as_json: bool) -> None:
         emit(f"archived: {', '.join(archived)}")
 
 
-@knowledge.verb("show", "autopoiesis knowledge show tidemark-incidents")
+@knowledge.verb("show", "tidemark-incidents")
 @click.argument("name")
 def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show an entry by NAME, folder or location: its header, its references and its text."""
@@ -110,9 +110,7 @@ def knowledge_show(engine: Engine, name: str, as_json: bool) -> None:
     emit_problems(problems)
 
 
-@knowledge.verb(
-    "links", "autopoiesis knowledge links knowledge/people/maren.md", "autopoiesis knowledge links maren"
-)
+@knowledge.verb("links", "knowledge/people/maren.md", "maren")
 @click.argument("file")
 def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
     """Show what FILE refers to, what refers to it, and broken references.
@@ -134,7 +132,7 @@ def knowledge_links(engine: Engine, file: str, as_json: bool) -> None:
     emit_problems(problems)
 
 
-@knowledge.verb("check", "autopoiesis knowledge check")
+@knowledge.verb("check")
 def knowledge_check(engine: Engine, as_json: bool) -> int:
     """Check entries, skills and references. Exit 1 if there is an error."""
     problems = engine.knowledge_entries.problems()
@@ -148,7 +146,7 @@ def knowledge_check(engine: Engine, as_json: bool) -> int:
     return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
-@knowledge.verb("footprint", "autopoiesis knowledge footprint")
+@knowledge.verb("footprint")
 def knowledge_footprint(engine: Engine, as_json: bool) -> None:
     """Show the size of entries, when they last changed, and how often they are referred to."""
     found = engine.knowledge_entries.footprint()
@@ -177,11 +175,7 @@ def knowledge_footprint(engine: Engine, as_json: bool) -> None:
         emit(f"not recorded: {found.why}")
 
 
-@knowledge.verb(
-    "archive",
-    "autopoiesis knowledge archive mail-context",
-    "autopoiesis knowledge archive mail-context --apply",
-)
+@knowledge.verb("archive", "mail-context", "mail-context --apply")
 @click.argument("names", nargs=-1, metavar="NAME...")
 @click.option("--apply", is_flag=True, help="Move them; without it, only show what would move and break.")
 def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> None:
@@ -205,7 +199,7 @@ def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> Non
         emit(f"nothing was moved; to do it: autopoiesis knowledge archive {' '.join(names)} --apply")
 
 
-@knowledge.verb("restore", "autopoiesis knowledge restore mail-context")
+@knowledge.verb("restore", "mail-context")
 @click.argument("name")
 def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
     """Move an archived entry back."""
@@ -269,12 +263,12 @@ def _print_outcome(report: ArchiveReport) -> None:
         emit("nothing to finish")
 
 
-@group("autopoiesis digest show", "autopoiesis digest regenerate")
+@group("show", "regenerate")
 def digest() -> None:
     """Show or build the digest (knowledge/digest.md), which is part of every prompt while the file exists."""
 
 
-@digest.verb("show", "autopoiesis digest show")
+@digest.verb("show")
 def digest_show(engine: Engine, as_json: bool) -> int:
     """Print the digest."""
     view = engine.digest()
@@ -287,7 +281,7 @@ def digest_show(engine: Engine, as_json: bool) -> int:
     return 1 if view.problem else 0
 
 
-@digest.verb("regenerate", "autopoiesis digest regenerate")
+@digest.verb("regenerate")
 def digest_regenerate(engine: Engine) -> None:
     """Rebuild the digest from the category files; this turns it on."""
     knowledge = engine.knowledge
@@ -301,7 +295,7 @@ def digest_regenerate(engine: Engine) -> None:
     )
 
 
-@digest.verb("off", "autopoiesis digest off")
+@digest.verb("off")
 def digest_off(engine: Engine) -> None:
     """Delete the digest; prompts do without it until you regenerate it."""
     knowledge = engine.knowledge
@@ -313,10 +307,10 @@ def digest_off(engine: Engine) -> None:
 
 
 @verb(
-    "autopoiesis notes",
-    "autopoiesis notes src/client.py",
-    'autopoiesis notes src/client.py --add "The retry counts from 0."',
-    "autopoiesis notes src/old.py --move-to src/new.py",
+    "",
+    "src/client.py",
+    'src/client.py --add "The retry counts from 0."',
+    "src/old.py --move-to src/new.py",
     name="notes",
 )
 @click.argument("path", required=False)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 
-@group("autopoiesis ledger list", "autopoiesis ledger verify")
+@group("list", "verify")
 def ledger() -> None:
     """Show and check the ledger of harvested conversations (knowledge/ledger.json)."""
 
 
-@ledger.verb("list", "autopoiesis ledger list --status harvest-failed")
+@ledger.verb("list", "--status harvest-failed")
 @click.option(
     "--status",
     type=click.Choice(["harvested", "harvest-failed", "deleted-unharvested", "too-large"]),
@@ -61,7 +61,7 @@ def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
         )
 
 
-@ledger.verb("show", "autopoiesis ledger show c05ec337")
+@ledger.verb("show", "c05ec337")
 @click.argument("name", metavar="SHA256")
 def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show an entry and where its lines are now. SHA256 may be a prefix, or a conversation's name."""
@@ -87,7 +87,7 @@ def ledger_show(engine: Engine, name: str, as_json: bool) -> None:
         emit(f"{each.state:<6}  {place}  {each.line.text}")
 
 
-@ledger.verb("verify", "autopoiesis ledger verify")
+@ledger.verb("verify")
 def ledger_verify(engine: Engine, as_json: bool) -> int:
     """Check every entry's lines and conversation against the files and their hashes.
 
@@ -110,14 +110,14 @@ def ledger_verify(engine: Engine, as_json: bool) -> int:
     return 1 if lost else 0
 
 
-@ledger.verb("restore", "autopoiesis ledger restore c05ec337")
+@ledger.verb("restore", "c05ec337")
 @click.argument("name", metavar="SHA256")
 def ledger_restore(engine: Engine, name: str) -> None:
     """Restore a conversation from the trash or the history, byte for byte; later harvests skip it."""
     emit(f"restored {engine.knowledge.reclaimer.restore(_find(engine, name).sha256)}")
 
 
-@ledger.verb("rebuild", "autopoiesis ledger rebuild")
+@ledger.verb("rebuild")
 def ledger_rebuild(engine: Engine) -> None:
     """Rebuild the ledger from all its versions in the history and the readable part of the current one."""
     count, from_history = engine.knowledge.ledger.rebuild()
@@ -173,17 +173,12 @@ _group_option = click.option(
 _from_option = click.option("--from", "origin", metavar="NAME", help="All items from a conversation.")
 
 
-@group(
-    "autopoiesis review list",
-    "autopoiesis review accept 5e2277cb",
-    "autopoiesis review accept --group commands",
-    "autopoiesis review accept --from 2026-06-11-vestrand-gateway-call",
-)
+@group("list", "accept 5e2277cb", "accept --group commands", "accept --from 2026-06-11-vestrand-gateway-call")
 def review() -> None:
     """Review proposed items, and items held back because they could be planted."""
 
 
-@review.verb("list", "autopoiesis review list --all")
+@review.verb("list", "--all")
 @click.option("--all", "everything", is_flag=True, help="Include settled items.")
 @_group_option
 @_from_option
@@ -252,11 +247,7 @@ def _emit_change(each: PendingItem, files: Files) -> None:
             emit(f"    {line}")
 
 
-@review.verb(
-    "accept",
-    'autopoiesis review accept 5e2277cb --text "The port is 8080."',
-    "autopoiesis review accept --group commands",
-)
+@review.verb("accept", '5e2277cb --text "The port is 8080."', "--group commands")
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
 @_from_option
@@ -301,7 +292,7 @@ def _confirm(engine: Engine, name: str, text: str | None) -> bool:
     return click.confirm("This item could do harm. Accept it anyway?", default=False)
 
 
-@review.verb("reject", "autopoiesis review reject 5e2277cb")
+@review.verb("reject", "5e2277cb")
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @_group_option
 @_from_option

@@ -33,8 +33,8 @@ _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
 
 
 @group(
-    'autopoiesis probe add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
-    "autopoiesis probe run   # exit code 1 when evidence is missing",
+    'add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
+    "run   # exit code 1 when evidence is missing",
 )
 def probe() -> None:
     """Test that prompts contain the expected evidence. The probes are in probes.yaml."""
@@ -42,8 +42,8 @@ def probe() -> None:
 
 @probe.verb(
     "add",
-    'autopoiesis probe add "Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
-    'autopoiesis probe add "What did Odile ask for?" --expect "raw curves" --budget 4096',
+    '"Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
+    '"What did Odile ask for?" --expect "raw curves" --budget 4096',
 )
 @click.argument("question")
 @click.option(
@@ -81,7 +81,7 @@ def probe_add(
         emit(commit_text(added.commit, added.why))
 
 
-@probe.verb("list", "autopoiesis probe list", "autopoiesis probe list --json")
+@probe.verb("list", "", "--json")
 def probe_list(engine: Engine, as_json: bool) -> None:
     """List the probes and their last results."""
     known = engine.probes.read()
@@ -99,7 +99,7 @@ def probe_list(engine: Engine, as_json: bool) -> None:
     emit_problems(known.problems)
 
 
-@probe.verb("show", "autopoiesis probe show 3f9c21")
+@probe.verb("show", "3f9c21")
 @click.argument("name", metavar="ID")
 def probe_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show the probe whose id starts with ID, and its last result."""
@@ -124,10 +124,10 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
 
 @probe.verb(
     "run",
-    "autopoiesis probe run",
-    "autopoiesis probe run 3f9c21 --budget 2048",
-    "autopoiesis probe run 3f9c21 --as-of '2 weeks ago'   # did the prompt contain it then?",
-    "autopoiesis probe run --json",
+    "",
+    "3f9c21 --budget 2048",
+    "3f9c21 --as-of '2 weeks ago'   # did the prompt contain it then?",
+    "--json",
 )
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @click.option(
@@ -167,7 +167,7 @@ def probe_run(
     return 1 if done.run.found < done.run.expectations or is_broken else 0
 
 
-@probe.verb("remove", "autopoiesis probe remove 3f9c21")
+@probe.verb("remove", "3f9c21")
 @click.argument("name", metavar="ID")
 def probe_remove(engine: Engine, name: str, as_json: bool) -> None:
     """Remove the probe whose id starts with ID from probes.yaml, and commit the change."""

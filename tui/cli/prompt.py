@@ -45,12 +45,12 @@ _QUOTED_CHARACTERS = 60
 
 
 @verb(
-    'autopoiesis compile "Can you review the PR that just came in?" --explain',
-    "autopoiesis compile - --budget 4096 --json < message.txt",
-    'autopoiesis compile "What did Odile ask for?" --as-of 2026-06-10',
-    'autopoiesis compile "What did Odile ask for?" --diff "3 days ago" now',
-    "autopoiesis compile --message last --diff-before   # what the last message changed",
-    "autopoiesis compile --message ses_1a2b3c4d:7 --explain",
+    '"Can you review the PR that just came in?" --explain',
+    "- --budget 4096 --json < message.txt",
+    '"What did Odile ask for?" --as-of 2026-06-10',
+    '"What did Odile ask for?" --diff "3 days ago" now',
+    "--message last --diff-before   # what the last message changed",
+    "--message ses_1a2b3c4d:7 --explain",
     name="compile",
 )
 @click.argument("text", required=False)
@@ -229,9 +229,9 @@ PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")
 
 
 @verb(
-    'autopoiesis send "Can you review the PR that just came in?"',
-    'autopoiesis send --session ses_1a2b3c4d "And the tests?"',
-    "autopoiesis send --provider anthropic - < notes.md",
+    '"Can you review the PR that just came in?"',
+    '--session ses_1a2b3c4d "And the tests?"',
+    "--provider anthropic - < notes.md",
     name="send",
 )
 @click.argument("text")

@@ -37,10 +37,10 @@ _SHOWN = 20
 
 
 @verb(
-    "autopoiesis reconstruct --branch v2   # what it would read and cost",
-    "autopoiesis reconstruct --branch v2 --extractor decisions --apply",
+    "--branch v2   # what it would read and cost",
+    "--branch v2 --extractor decisions --apply",
     "autopoiesis compare v2 --probes",
-    "autopoiesis reconstruct --merge v2 --apply",
+    "--merge v2 --apply",
     name="reconstruct",
 )
 @click.option("--branch", metavar="NAME", help="Rebuild knowledge on the branch extract/NAME.")
@@ -203,11 +203,7 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
         emit(f"already merged; {branch}")
 
 
-@verb(
-    "autopoiesis compare extract/v2 --probes",
-    "autopoiesis compare extract/v1 extract/v2",
-    name="compare",
-)
+@verb("extract/v2 --probes", "extract/v1 extract/v2", name="compare")
 @click.argument("names", metavar="[BRANCH [OTHER]]", nargs=-1)
 @click.option("--probes", "is_probed", is_flag=True, help="Run the probes against both sides.")
 @click.option("--no-diff", is_flag=True, help="Omit the diff.")

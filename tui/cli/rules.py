@@ -41,12 +41,7 @@ _BLOCKS: dict[State, str] = {
 _USUAL: tuple[State, ...] = ("in force", "waiting")
 
 
-@group(
-    "autopoiesis rules",
-    "autopoiesis rules accept 3f2a91c",
-    "autopoiesis rules why 3f2a91c",
-    invoke_without_command=True,
-)
+@group("", "accept 3f2a91c", "why 3f2a91c", invoke_without_command=True)
 @click.option(
     "--all", "every", is_flag=True, help="Include rules turned down, replaced, resting or for one task."
 )
@@ -110,7 +105,7 @@ def told_summary(book: Rulebook) -> str:
     return f"{plural(sum(rule.counts for rule in book.rules), 'rule')} in force{wait}"
 
 
-@rules.verb("learn", "autopoiesis rules learn")
+@rules.verb("learn")
 def rules_learn(engine: Engine, as_json: bool) -> None:
     """Learn rules from new sessions, and mark those already in agents' own files.
 
@@ -133,7 +128,7 @@ def rules_learn(engine: Engine, as_json: bool) -> None:
     emit(f"{told_summary(found.book)}: autopoiesis rules")
 
 
-@rules.verb("why", "autopoiesis rules why 3f2a91c")
+@rules.verb("why", "3f2a91c")
 @click.argument("rule")
 def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     """Show each time you said a rule: the day, the transcript, and what the agent had done.
@@ -169,7 +164,7 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     table(rows, heads if rows else ())
 
 
-@rules.verb("accept", "autopoiesis rules accept 3f2a91c", "autopoiesis rules accept --told 3")
+@rules.verb("accept", "3f2a91c", "--told 3")
 @click.argument("rule", nargs=-1)
 @click.option("--told", metavar="N", type=click.IntRange(min=1), help="All you said in at least N sessions.")
 def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_json: bool) -> None:
@@ -184,14 +179,14 @@ def rules_accept(engine: Engine, rule: tuple[str, ...], told: int | None, as_jso
     emit_change(change, "in force", as_json)
 
 
-@rules.verb("drop", "autopoiesis rules drop 3f2a91c")
+@rules.verb("drop", "3f2a91c")
 @click.argument("rule", nargs=-1, required=True)
 def rules_drop(engine: Engine, rule: tuple[str, ...], as_json: bool) -> None:
     """Turn rules down: they stay in the file, but no agent is told them."""
     emit_change(engine.rules.turn_down(rule), "turned down", as_json)
 
 
-@rules.verb("reword", "autopoiesis rules reword 3f2a91c 'Open pull requests as drafts.'")
+@rules.verb("reword", "3f2a91c 'Open pull requests as drafts.'")
 @click.argument("rule")
 @click.argument("text")
 def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
@@ -201,10 +196,10 @@ def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
 
 @rules.verb(
     "narrow",
-    "autopoiesis rules narrow 3f2a91c --project gauges",
-    "autopoiesis rules narrow 3f2a91c --path 'tests/,*.spec.ts'",
-    "autopoiesis rules narrow 3f2a91c --agent codex --tool Bash",
-    "autopoiesis rules narrow 3f2a91c",
+    "3f2a91c --project gauges",
+    "3f2a91c --path 'tests/,*.spec.ts'",
+    "3f2a91c --agent codex --tool Bash",
+    "3f2a91c",
 )
 @click.argument("rule")
 @click.option("--project", help="The project it applies to.")
@@ -237,7 +232,7 @@ def rules_narrow(
     emit_change(change, f"limited to {where}" if where else "now applied everywhere", as_json)
 
 
-@rules.verb("merge", "autopoiesis rules merge 3f2a91c 77be012")
+@rules.verb("merge", "3f2a91c 77be012")
 @click.argument("rule")
 @click.argument("into")
 def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
@@ -245,7 +240,7 @@ def rules_merge(engine: Engine, rule: str, into: str, as_json: bool) -> None:
     emit_change(engine.rules.merge(rule, into), "merged", as_json)
 
 
-@rules.verb("add", "autopoiesis rules add 'Answer in British English.'")
+@rules.verb("add", "'Answer in British English.'")
 @click.argument("text")
 @click.option("--project", default="", help="The project it applies to; by default all.")
 def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
@@ -253,7 +248,7 @@ def rules_add(engine: Engine, text: str, project: str, as_json: bool) -> None:
     emit_change(engine.rules.add(text, project), "added", as_json)
 
 
-@rules.verb("undo", "autopoiesis rules undo")
+@rules.verb("undo")
 def rules_undo(engine: Engine, as_json: bool) -> None:
     """Undo the last change of the rules; repeat to undo earlier ones."""
     undone = engine.rules.last_change()
@@ -298,7 +293,7 @@ def _end_of(rule: Rule, book: Rulebook) -> str:
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@rules.verb("known", "autopoiesis rules known", "autopoiesis rules known ~/.claude/CLAUDE.md")
+@rules.verb("known", "", "~/.claude/CLAUDE.md")
 @click.argument("file", nargs=-1, type=_FILE)
 def known(engine: Engine, file: tuple[Path, ...], as_json: bool) -> None:
     """Find and mark rules that are already in agents' own files.
@@ -318,11 +313,7 @@ def known(engine: Engine, file: tuple[Path, ...], as_json: bool) -> None:
         emit(commit_text(found.commit.revision, found.commit.why))
 
 
-@rules.verb(
-    "export",
-    "autopoiesis rules export --to CLAUDE.md",
-    "autopoiesis rules export 3f2a91c --to AGENTS.md --apply",
-)
+@rules.verb("export", "--to CLAUDE.md", "3f2a91c --to AGENTS.md --apply")
 @click.argument("rule", nargs=-1)
 @click.option("--to", "to", type=_FILE, required=True, help="The file, possibly outside the workspace.")
 @click.option("--apply", "is_applied", is_flag=True, help="Write the file.")
@@ -348,11 +339,7 @@ def export(engine: Engine, rule: tuple[str, ...], to: Path, is_applied: bool, as
         emit("nothing was written; pass --apply to do it")
 
 
-@rules.verb(
-    "trigger",
-    "autopoiesis rules trigger 3f2a91c",
-    "autopoiesis rules trigger 3f2a91c --pattern '\\bTODO\\b' --apply",
-)
+@rules.verb("trigger", "3f2a91c", "3f2a91c --pattern '\\bTODO\\b' --apply")
 @click.argument("rule")
 @click.option("--pattern", default="", metavar="REGEX", help="Text that breaks the rule.")
 @click.option("--apply", "is_applied", is_flag=True, help="Write the topic and commit it.")

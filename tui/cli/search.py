@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 
-@verb("autopoiesis search 'connection pool' --category journal --limit 5 --explain")
+@verb("'connection pool' --category journal --limit 5 --explain")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--category", type=click.Choice(CATEGORIES), help="Only this kind of file.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many.")
@@ -58,7 +58,7 @@ def _explain(result: SearchResult) -> None:
             emit(f"           {line}")
 
 
-@verb("autopoiesis index", "autopoiesis index --rebuild")
+@verb("", "--rebuild")
 @click.option("--rebuild", is_flag=True, help="Delete the index and rebuild it from the files.")
 @click.option("--verify", is_flag=True, help="Check every page and row; rebuild if something is wrong.")
 def index(engine: Engine, rebuild: bool, verify: bool, as_json: bool) -> None:

@@ -36,10 +36,10 @@ WantedBy=default.target
 
 
 @verb(
-    "autopoiesis serve",
-    "autopoiesis serve --port 0 --show-token",
-    "autopoiesis serve --public https://memory.example.org",
-    "autopoiesis serve --unit > ~/.config/systemd/user/autopoiesis.service",
+    "",
+    "--port 0 --show-token",
+    "--public https://memory.example.org",
+    "--unit > ~/.config/systemd/user/autopoiesis.service",
     name="serve",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address or name.")
@@ -120,11 +120,7 @@ def mcp(engine: Engine) -> None:
     server_of(engine, sessions, str(Path.cwd())).run()  # the agent starts it in the project's folder
 
 
-@group(
-    "autopoiesis access",
-    "autopoiesis access grant anna --may read --may propose",
-    invoke_without_command=True,
-)
+@group("", "grant anna --may read --may propose", invoke_without_command=True)
 @json_option
 @click.pass_context
 def access(context: click.Context, as_json: bool) -> None:
@@ -144,7 +140,7 @@ def access(context: click.Context, as_json: bool) -> None:
         table([[each.name, ", ".join(each.may), each.since[:10]] for each in found], ["name", "may", "since"])
 
 
-@access.verb("grant", "autopoiesis access grant anna --may read --may conversations")
+@access.verb("grant", "anna --may read --may conversations")
 @click.argument("name")
 @click.option(
     "--may",
@@ -164,7 +160,7 @@ def grant(engine: Engine, name: str, rights: tuple[Right, ...], as_json: bool) -
     emit(token)
 
 
-@access.verb("revoke", "autopoiesis access revoke anna")
+@access.verb("revoke", "anna")
 @click.argument("name")
 def revoke(engine: Engine, name: str, as_json: bool) -> int:
     """Withdraw a person's token, at once. Exit 1 if they have none."""
@@ -176,7 +172,7 @@ def revoke(engine: Engine, name: str, as_json: bool) -> int:
     return 0 if is_known else 1
 
 
-@access.verb("log", "autopoiesis access log anna --last 50")
+@access.verb("log", "anna --last 50")
 @click.argument("name", default="")
 @click.option("--last", type=click.IntRange(1), default=30, show_default=True, help="Requests to list.")
 def log(engine: Engine, name: str, last: int, as_json: bool) -> None:

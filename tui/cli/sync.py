@@ -57,10 +57,10 @@ class _SyncGroup(Group):
 
 
 @group(
-    "autopoiesis sync",
-    "autopoiesis sync --dry-run",
-    "autopoiesis sync status",
-    "autopoiesis sync --take ours topics/travel.md",
+    "",
+    "--dry-run",
+    "status",
+    "--take ours topics/travel.md",
     name="sync",
     cls=_SyncGroup,
     invoke_without_command=True,
@@ -108,7 +108,7 @@ def sync(
     return 1 if report.conflicts else 0
 
 
-@sync.verb("status", "autopoiesis sync status", "autopoiesis sync status --fetch --json")
+@sync.verb("status", "", "--fetch --json")
 @click.option("--remote", default="", metavar="NAME", help="Use this remote instead of git.remote.")
 @click.option("--fetch", is_flag=True, help="Fetch from the remote first; nothing here changes.")
 def sync_status(engine: Engine, remote: str, fetch: bool, as_json: bool) -> int:
@@ -181,16 +181,12 @@ def explain(conflicts: tuple[Conflict, ...], *hints: str) -> None:
         emit(hint)
 
 
-@group(
-    "autopoiesis share add https://example.org/team-knowledge.git --name team",
-    "autopoiesis share list",
-    "autopoiesis share update",
-)
+@group("add https://example.org/team-knowledge.git --name team", "list", "update")
 def share() -> None:
     """Manage other people's knowledge, in git submodules below knowledge/shared/."""
 
 
-@share.verb("list", "autopoiesis share list", "autopoiesis share list --json")
+@share.verb("list", "", "--json")
 def share_list(engine: Engine, as_json: bool) -> int:
     """List shared knowledge: its address, commit and problems."""
     found = engine.sharing.all()
@@ -206,7 +202,7 @@ def share_list(engine: Engine, as_json: bool) -> int:
     return 0
 
 
-@share.verb("add", "autopoiesis share add https://example.org/team-knowledge.git --name team")
+@share.verb("add", "https://example.org/team-knowledge.git --name team")
 @click.argument("address")
 @click.option("--name", default="", help="The folder in knowledge/shared/; by default taken from ADDRESS.")
 @click.option("--branch", default="", help="The branch to follow; by default the remote's HEAD.")
@@ -224,12 +220,7 @@ def share_add(engine: Engine, address: str, name: str, branch: str, as_json: boo
     emit_problems([f"autopoiesis: {found.problem}; {found.hint}"] if found.problem else [])
 
 
-@share.verb(
-    "update",
-    "autopoiesis share update",
-    "autopoiesis share update team",
-    "autopoiesis share update --recorded",
-)
+@share.verb("update", "", "team", "--recorded")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--recorded", is_flag=True, help="Check out the recorded commit, as after a clone or a sync.")
 @click.option("--rewound", is_flag=True, help="Follow the branch even if it lost commits.")
@@ -247,7 +238,7 @@ def share_update(engine: Engine, names: tuple[str, ...], recorded: bool, rewound
     return 1 if any(each.why for each in done) else 0
 
 
-@share.verb("remove", "autopoiesis share remove team")
+@share.verb("remove", "team")
 @click.argument("name")
 def share_remove(engine: Engine, name: str, as_json: bool) -> None:
     """Remove shared knowledge NAME and its folder, unless the folder has local changes."""
@@ -257,12 +248,12 @@ def share_remove(engine: Engine, name: str, as_json: bool) -> None:
     )
 
 
-@group("autopoiesis private setup", "autopoiesis private status")
+@group("setup", "status")
 def private() -> None:
     """Manage knowledge/private/: plain text on this disk, encrypted in every commit (git-crypt)."""
 
 
-@private.verb("setup", "autopoiesis private setup")
+@private.verb("setup")
 def private_setup(engine: Engine, as_json: bool) -> int:
     """Create a key, have git-crypt encrypt knowledge/private/, and commit its files.
 
@@ -283,7 +274,7 @@ def private_setup(engine: Engine, as_json: bool) -> int:
     return 1 if done.left else 0
 
 
-@private.verb("status", "autopoiesis private status", "autopoiesis private status --json")
+@private.verb("status", "", "--json")
 def private_status(engine: Engine, as_json: bool) -> int:
     """Show the state of every private file. Exit 1 if something is wrong."""
     found = engine.private.state()

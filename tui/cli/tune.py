@@ -186,10 +186,10 @@ def _threshold_value(text: str) -> float | str:
 
 
 @verb(
-    "autopoiesis tune                                    # all topics, worst first",
-    "autopoiesis tune release --gate .34 --activate .62  # what would change",
-    "autopoiesis tune release --fit --apply              # write the fitted thresholds",
-    "autopoiesis tune --undo",
+    "                                   # all topics, worst first",
+    "release --gate .34 --activate .62  # what would change",
+    "release --fit --apply              # write the fitted thresholds",
+    "--undo",
 )
 @click.argument("topic", required=False)
 @click.option("--fit", is_flag=True, help="Propose thresholds from the labels, validated on held-out labels.")

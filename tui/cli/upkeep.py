@@ -35,7 +35,7 @@ _number_option = click.option(
 )
 
 
-@group("autopoiesis condense daily", "autopoiesis condense weekly --apply")
+@group("daily", "weekly --apply")
 def condense() -> None:
     """Condense days into journals, weeks into MEMORY.md, months into proposals.
 
@@ -43,7 +43,7 @@ def condense() -> None:
     """
 
 
-@condense.verb("daily", "autopoiesis condense daily --day 2026-06-12 --apply")
+@condense.verb("daily", "--day 2026-06-12 --apply")
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
@@ -56,7 +56,7 @@ def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool
     return _settle(engine, [engine.condenser.daily(found)], applied, as_json)
 
 
-@condense.verb("weekly", "autopoiesis condense weekly --day 2026-06-12")
+@condense.verb("weekly", "--day 2026-06-12")
 @_day_option
 @_apply_option
 def condense_weekly(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
@@ -68,7 +68,7 @@ def condense_weekly(engine: Engine, day: str | None, applied: bool, as_json: boo
     return _settle(engine, [engine.condenser.weekly(week_of(found) if found else "")], applied, as_json)
 
 
-@condense.verb("monthly", "autopoiesis condense monthly", "autopoiesis condense monthly --apply --archive 60")
+@condense.verb("monthly", "", "--apply --archive 60")
 @_day_option
 @_apply_option
 @_number_option
@@ -153,7 +153,7 @@ def _recover(engine: Engine, applied: bool, as_json: bool) -> None:
             emit(f"finished: {', '.join(change.paths)}; {commit_text(change.commit, change.uncommitted)}")
 
 
-@verb("autopoiesis prune", "autopoiesis prune --apply", "autopoiesis prune --apply --archive 120")
+@verb("", "--apply", "--apply --archive 120")
 @_apply_option
 @_number_option
 def prune(engine: Engine, applied: bool, number: int | None, as_json: bool) -> int:
@@ -210,12 +210,12 @@ def _emit_moves(what: str, moves: Sequence[Move]) -> None:
         emit(f"  {move.path} → {move.target}")
 
 
-@group("autopoiesis archive list", "autopoiesis archive add knowledge/people/jonas-brandt.md --apply")
+@group("list", "add knowledge/people/jonas-brandt.md --apply")
 def archive() -> None:
     """Manage archived files (archive/): searchable and restorable, but not in prompts."""
 
 
-@archive.verb("list", "autopoiesis archive list --json")
+@archive.verb("list", "--json")
 def archive_list(engine: Engine, as_json: bool) -> None:
     """List archived files with their sizes, and archived knowledge entries."""
     files, entries = engine.retention.listed(), engine.knowledge_entries.archived()
@@ -227,11 +227,7 @@ def archive_list(engine: Engine, as_json: bool) -> None:
         table([[path, sizes(size)] for path, size in files] + [[f"{path}/", "entry"] for path in entries])
 
 
-@archive.verb(
-    "add",
-    "autopoiesis archive add knowledge/people/jonas-brandt.md",
-    "autopoiesis archive add FOLDER --apply",
-)
+@archive.verb("add", "knowledge/people/jonas-brandt.md", "FOLDER --apply")
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_apply_option
 @_number_option
@@ -247,7 +243,7 @@ def archive_add(
     _moved(engine, proposal, moves, applied, as_json, number)
 
 
-@archive.verb("restore", "autopoiesis archive restore archive/people/jonas-brandt.md --apply")
+@archive.verb("restore", "archive/people/jonas-brandt.md --apply")
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_apply_option
 def archive_restore(engine: Engine, paths: tuple[str, ...], applied: bool, as_json: bool) -> None:
@@ -284,7 +280,7 @@ def _moved(
         emit("nothing was moved; pass --apply to do it")
 
 
-@verb("autopoiesis commit --dry-run", "autopoiesis commit knowledge/people -m 'Ada moved to Ghent'")
+@verb("--dry-run", "knowledge/people -m 'Ada moved to Ghent'")
 @click.argument("paths", nargs=-1, metavar="[PATH…]", type=click.Path(path_type=Path))
 @click.option("-m", "--message", default="", help="The message; by default derived from the change.")
 @click.option("--dry-run", is_flag=True, help="Show what would be committed, without asking a model.")

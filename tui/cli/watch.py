@@ -14,7 +14,7 @@ from tui.cli.base import emit, invocation, plain, verb
 from tui.render.safe import json_text
 
 
-@verb("autopoiesis watch --json | jq -c .event")
+@verb("--json | jq -c .event")
 @click.option("--seconds", type=click.FloatRange(min=0), help="Stop after this time; by default on ctrl+c.")
 def watch(seconds: float | None, as_json: bool) -> None:
     """Print what happens in the workspace as it happens: turns, activations, changes, commits."""

@@ -33,7 +33,7 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
         return run_workbench(engine)
 
 
-@verb("autopoiesis init --sample ~/memory")
+@verb("--sample ~/memory")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--sample", is_flag=True, help="Add a month of an agent's work on a fictional project.")
 @click.option(
@@ -63,7 +63,7 @@ def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bo
         emit(f"next: autopoiesis {root}" if sample else f"next: autopoiesis{place} import")
 
 
-@verb("autopoiesis doctor", "autopoiesis doctor --staged   # what the commit hook runs")
+@verb("", "--staged   # what the commit hook runs")
 @click.option("--staged", is_flag=True, help="Check only what is staged for the next commit.")
 @click.option("--all", "every", is_flag=True, help="Read transcripts again that are as they were committed.")
 def doctor(staged: bool, every: bool, as_json: bool) -> int:
@@ -86,7 +86,7 @@ def doctor(staged: bool, every: bool, as_json: bool) -> int:
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
 
-@verb("autopoiesis demo build/sample", "autopoiesis demo --no-replay")
+@verb("build/sample", "--no-replay")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--no-replay", is_flag=True, help="Do not replay the conversation.")
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -98,13 +99,17 @@ def filters(about: str, rank: int) -> Callable[[Any], None]:
 class Commanded(Frame):
     """A screen with the commands that all screens share.
 
-    A subclass declares its own commands as methods, and names its panels and the names its prompt can have.
+    A subclass declares its own commands as methods, and names its panels, of which the first has the focus at
+    first, and the names its prompt can have. Its styles are those named like its package, next to its module.
     """
 
     def __init_subclass__(cls, panels: Sequence[str] = (), lines: Sequence[str] = (), **rest: Any) -> None:
         if panels:
             cls.catalog = Catalog.of(cls, Commanded, panels, lines)
             cls.BINDINGS = cls.catalog.bindings
+            cls.AUTO_FOCUS = vars(cls).get("AUTO_FOCUS", f"#{panels[0]}")
+            styles = Path(inspect.getfile(cls)).with_name(f"{cls.__module__.split('.')[-2]}.tcss")
+            cls.CSS_PATH = styles if styles.is_file() else None
         super().__init_subclass__(**rest)
 
     # The gate's question

@@ -72,8 +72,8 @@ class Frame(Screen[None], inherit_bindings=False):
 
     @property
     def line(self) -> str:
-        """The current name of the focused prompt."""
-        raise NotImplementedError
+        """The current name of the focused prompt; by default its only one."""
+        return next(iter(self.catalog.lines), "")
 
     def in_view(self) -> tuple[str, ...]:
         """The visible panels, in order."""

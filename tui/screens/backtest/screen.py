@@ -54,13 +54,10 @@ def _rates(key: str, word: str, useful: bool) -> Callable[[BacktestScreen], None
 class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
     """Plays the past when it is opened for the first time; it stops if the screen is closed before."""
 
-    AUTO_FOCUS = "#prompts"
-    CSS_PATH = "backtest.tcss"
     area = "backtest"
-    line = "words"
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "prompts")
+        super().__init__(bench)
         self.doing = self.problem = ""
         self.every = False
         self._request: PlayRequest | None = None

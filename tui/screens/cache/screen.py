@@ -198,7 +198,6 @@ def set_value(configuration: Configuration, name: str, value: object) -> str:
 
 class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "misses")):
     AUTO_FOCUS = "#discussions"
-    CSS_PATH = "cache.tcss"
     area = "caches"
     line_passes = False
     burst_s = 0.5  # a reply causes several events

@@ -60,14 +60,12 @@ HERE = Need(
 
 
 class CompareScreen(ListDetail, panels=("sides", "files", "text")):
-    AUTO_FOCUS = "#sides"
-    CSS_PATH = "compare.tcss"
     area = "comparison"
     news = frozenset({"status"})
     broad = BROAD
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "sides")
+        super().__init__(bench)
         engine = bench.engine
         self.items: tuple[SideItem, ...] | None = None
         self.left = self.right = ""

@@ -78,10 +78,7 @@ A_PROMPT = Need(lambda here: here.state.compiled, "there is no prompt")
 class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
     """The layout of the screen, which follows the workbench's message."""
 
-    AUTO_FOCUS = "#sections"
-    CSS_PATH = "context.tcss"
     area = "context"
-    line = "name"
     burst_s = 0.3
 
     def __init__(self, bench: Bench) -> None:

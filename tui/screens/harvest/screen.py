@@ -190,13 +190,11 @@ class HarvestScreen(
         failed: SHA-256 of the conversations to preselect; by default all that can be harvested.
     """
 
-    AUTO_FOCUS = "#survey"
-    CSS_PATH = "harvest.tcss"
     area = "harvest"
     above = ("#steps",)
 
     def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
-        super().__init__(bench, "survey")
+        super().__init__(bench)
         self.state = HarvestState(failed)
         self.words = ""
         self._ticking: Timer | None = None

@@ -76,15 +76,12 @@ CAN_COMMIT: tuple[Need, ...] = (
 
 
 class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), lines=("asking",)):
-    AUTO_FOCUS = "#commits"
-    CSS_PATH = "history.tcss"
     area = "history"
-    line = "asking"
     news = ALL_PARTS
     burst_s = 0.5  # a commit writes several files
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "commits")
+        super().__init__(bench)
         self.state = HistoryState()
         self.lower = "commit"
         history = bench.engine.history

@@ -56,14 +56,11 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         wanted: The ISO 8601 time of the injection to select first; the newest if empty.
     """
 
-    AUTO_FOCUS = "#injections"
-    CSS_PATH = "injections.tcss"
     area = "audit"
-    line = "words"
     news = frozenset({"feed"})
 
     def __init__(self, bench: Bench, wanted: str = "") -> None:
-        super().__init__(bench, "injections")
+        super().__init__(bench)
         audit = Audit(bench.engine)
         self.entries: tuple[AuditEntry, ...] | None = None
         """``None`` while loading."""

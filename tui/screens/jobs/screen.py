@@ -63,14 +63,12 @@ ALLOWED = Need(lambda here: not (here.item and here.item.row.refused), "the work
 
 
 class JobsScreen(ListDetail, panels=("jobs", "runs")):
-    AUTO_FOCUS = "#jobs"
-    CSS_PATH = "jobs.tcss"
     area = "schedule"
     news = frozenset({"status"})
     broad = BROAD
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "jobs")
+        super().__init__(bench)
         engine = bench.engine
         self.table = Table(loading=True)
         self.doing: dict[str, str] = {}

@@ -215,15 +215,12 @@ UNCLEAR = Need(lambda here: here.doubt, "no notes of a missing file are selected
 
 
 class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=("within",)):
-    AUTO_FOCUS = "#groups"
-    CSS_PATH = "knowledge.tcss"
     area = "knowledge"
-    line = "within"
     news = frozenset({"status", "digest"})
     burst_s = 0.5  # a harvest causes several events
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "groups")
+        super().__init__(bench)
         self.state = KnowledgeState()
         engine = bench.engine
         self._looks = self.plain_lane(

@@ -197,16 +197,13 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         sha256: The entry to select first; the newest by default.
     """
 
-    AUTO_FOCUS = "#entries"
-    CSS_PATH = "ledger.tcss"
     area = "records"
-    line = "entries-filter"
     news = ALL_PARTS
     broad = BROAD
     burst_s = 0.5  # a harvest writes several files for each conversation
 
     def __init__(self, bench: Bench, sha256: str = "") -> None:
-        super().__init__(bench, "entries")
+        super().__init__(bench)
         self.state = LedgerState()
         engine = bench.engine
         self._reads = self.plain_lane(

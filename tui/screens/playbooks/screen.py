@@ -67,13 +67,11 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
 
 
 class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
-    AUTO_FOCUS = "#playbooks"
-    CSS_PATH = "playbooks.tcss"
     area = "playbooks-area"
     news = frozenset({"status"})
 
     def __init__(self, bench: Bench, name: str = "") -> None:
-        super().__init__(bench, "playbooks")
+        super().__init__(bench)
         engine = bench.engine
         self.items: tuple[PlaybookItem, ...] | None = None
         self.problem = ""

@@ -183,15 +183,12 @@ STILL_PENDING = Need(
 
 
 class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
-    AUTO_FOCUS = "#queue"
-    CSS_PATH = "review.tcss"
     area = "review"
-    line = "wording"
     news = frozenset({"status", "digest"})
     burst_s = 0.5  # a harvest queues its items in several events
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "queue")
+        super().__init__(bench)
         self.state = ReviewState()
         engine = bench.engine
         self._looks = self.plain_lane(

@@ -105,15 +105,12 @@ class RulesChange:
 
 
 class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
-    AUTO_FOCUS = "#rules"
-    CSS_PATH = "rules.tcss"
     area = "standing"
-    line = "words"
     news = frozenset({"status"})
     broad = BROAD
 
     def __init__(self, bench: Bench) -> None:
-        super().__init__(bench, "rules")
+        super().__init__(bench)
         rules = bench.engine.rules
         self.table = Table(loading=True)
         self.kept: Kept = "all"

@@ -57,7 +57,6 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
     """The screen's panels, lanes and timers, and how answers are handled."""
 
     AUTO_FOCUS = "#prompt-input"
-    CSS_PATH = "search.tcss"
     area = "search"
     line_passes = False
     burst_s = 1.0  # gives the index time to pick up changes

@@ -99,9 +99,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     """
 
     AUTO_FOCUS = "#scores"
-    CSS_PATH = "tune.tcss"
     area = "tune"
-    line = "filter"
 
     def __init__(self, bench: Bench, topic: str = "") -> None:
         super().__init__(bench, "scores")

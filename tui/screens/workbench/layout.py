@@ -54,7 +54,6 @@ TYPING_S = 0.15
 class WorkbenchTyping(FullScreen):
     """The screen. State arrives as messages and is passed to the panels; keys arrive as commands."""
 
-    AUTO_FOCUS = "#feed"
     area = "body"
     line = "try"
     line_passes = False
