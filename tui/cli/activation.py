@@ -74,13 +74,8 @@ def print_trace(trace: Trace, *, rows: int = 12, explained: bool = False) -> Non
 
 @verb('"Can you review the PR that just came in?"', '--explain "Can you review the PR that just came in?"')
 @click.argument("text")
-@click.option(
-    "--direction",
-    type=click.Choice(["input", "output"]),
-    default="input",
-    show_default=True,
-    help="Whether the message was sent to the agent or written by it.",
-)
+@click.option("--direction", type=click.Choice(["input", "output"]), default="input", show_default=True,
+              help="Whether the message was sent to the agent or written by it.")  # fmt: skip
 @click.option(
     "--path", "paths", multiple=True, metavar="PATH", help="A file named by a tool call (for glob triggers)."
 )

@@ -20,31 +20,16 @@ _MESSAGE = 90
 _PASSAGE = 84
 
 
-@verb(
-    "",
-    "--last 20 --json",
-    "--with hooks.past_sessions=off",
-    "--noise raw/conversations/2026/06/12/1840-review.md:10",
-)
+@verb("", "--last 20 --json", "--with hooks.past_sessions=off",
+      "--noise raw/conversations/2026/06/12/1840-review.md:10")  # fmt: skip
 @click.option("--last", type=click.IntRange(1), default=None, help="Only the last N sessions.")
 @click.option("--all", "show_all", is_flag=True, help="Show all that would have been told, oldest first.")
-@click.option(
-    "--with",
-    "changes",
-    multiple=True,
-    metavar="SETTING=VALUE",
-    help="Also play it with this setting, and show both; nothing is saved.",
-)
+@click.option("--with", "changes", multiple=True, metavar="SETTING=VALUE",
+              help="Also play it with this setting, and show both; nothing is saved.")  # fmt: skip
 @click.option("--useful", metavar="PATH:LINE", help="Label what was told at this prompt as useful.")
 @click.option("--noise", metavar="PATH:LINE", help="Label what was told at this prompt as noise.")
-@click.option(
-    "--passage",
-    "passages",
-    type=click.IntRange(1),
-    multiple=True,
-    metavar="N",
-    help="Label only this passage.",
-)
+@click.option("--passage", "passages", type=click.IntRange(1), multiple=True, metavar="N",
+              help="Label only this passage.")  # fmt: skip
 def backtest(
     engine: Engine,
     last: int | None,

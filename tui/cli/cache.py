@@ -141,13 +141,8 @@ def _print(state: DiscussionCacheState, now: datetime, as_json: bool) -> None:
 
 
 @cache.verb("overview", "", "--days 7 --json")
-@click.option(
-    "--days",
-    type=click.IntRange(1, _MOST_DAYS),
-    default=_DAYS,
-    show_default=True,
-    help="How many days to sum up, including today.",
-)
+@click.option("--days", type=click.IntRange(1, _MOST_DAYS), default=_DAYS, show_default=True,
+              help="How many days to sum up, including today.")  # fmt: skip
 def cache_overview(engine: Engine, days: int, as_json: bool) -> None:
     """Show what provider caches serve and save, why the last call missed, and what broke prefixes."""
     found, now = engine.discussions.overview(days), engine.clock()

@@ -83,13 +83,8 @@ def config_show(engine: Engine, name: str, as_json: bool) -> None:
         emit(textwrap.fill(found.doc.replace("``", "`"), _WIDTH))
 
 
-@config.verb(
-    "set",
-    "cache.anthropic_ttl 1h",
-    'imports.follow "claude-code, codex"',
-    "watchers.policy.high.gate none",
-    context_settings={"ignore_unknown_options": True},
-)
+@config.verb("set", "cache.anthropic_ttl 1h", 'imports.follow "claude-code, codex"',
+             "watchers.policy.high.gate none", context_settings={"ignore_unknown_options": True})  # fmt: skip
 @click.argument("name")
 @click.argument("value")
 def config_set(engine: Engine, name: str, value: str, as_json: bool) -> None:
@@ -338,11 +333,8 @@ def preset_off(engine: Engine, names: tuple[str, ...], as_json: bool) -> None:
     _print_active(engine.presets.off(names), as_json)
 
 
-@preset.verb(
-    "add",
-    "release knowledge/procedures/release.md",
-    'release knowledge/reference/hosts.md --lines "3-9, 20-31"',
-)
+@preset.verb("add", "release knowledge/procedures/release.md",
+             'release knowledge/reference/hosts.md --lines "3-9, 20-31"')  # fmt: skip
 @click.argument("name")
 @click.argument("path")
 @click.option("--lines", default="", metavar="LINES", help="Only these lines, such as 10-40 or `3-9, 20-31`.")

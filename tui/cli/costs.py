@@ -31,17 +31,10 @@ _GROUPS = {
 
 @verb("--by model", "--by topic --since 2026-06-01 --json", "--estimate")
 @click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What to group by.")
-@click.option(
-    "--since",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="The first day (UTC), such as 2026-06-01.",
-)
-@click.option(
-    "--estimate",
-    is_flag=True,
-    help="Estimate what a workspace costs at today's prices, and what this one used.",
-)
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
+              help="The first day (UTC), such as 2026-06-01.")  # fmt: skip
+@click.option("--estimate", is_flag=True,
+              help="Estimate what a workspace costs at today's prices, and what this one used.")  # fmt: skip
 def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
     """Show what model calls have cost, and how much of the budgets is spent. Days are in UTC."""
     if estimate:

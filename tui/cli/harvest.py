@@ -33,13 +33,8 @@ _SHOWN = 20
 @click.option(
     "--transcripts", is_flag=True, help="Harvest raw/ instead; the default if conversations/ is empty."
 )
-@click.option(
-    "--reclaim",
-    "number",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Confirm the number of conversations to move to the trash.",
-)
+@click.option("--reclaim", "number", type=click.IntRange(min=0), metavar="N",
+              help="Confirm the number of conversations to move to the trash.")  # fmt: skip
 @click.option("--reclaim-empty", is_flag=True, help="Also reclaim conversations with no items found.")
 @click.option(
     "--reclaim-partial", is_flag=True, help="Also reclaim conversations read in part, or without a model."

@@ -35,15 +35,8 @@ _SHOWN = 20
 _TEXT = 400
 
 
-@group(
-    "",
-    'when "message broker"',
-    "blame knowledge/facts.md:12",
-    "changed --since yesterday",
-    "undo",
-    "explore other-tone",
-    invoke_without_command=True,
-)
+@group("", 'when "message broker"', "blame knowledge/facts.md:12", "changed --since yesterday", "undo",
+       "explore other-tone", invoke_without_command=True)  # fmt: skip
 @click.pass_context
 def history(context: click.Context) -> None:
     """Show the memory's past, from git; without a command, the latest commits."""
@@ -52,13 +45,8 @@ def history(context: click.Context) -> None:
 
 
 @history.verb("list", "--type memory --since 2026-06-01", "--path topics")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=_SHOWN,
-    show_default=True,
-    help="Maximum number of commits.",
-)
+@click.option("--limit", type=click.IntRange(min=1), default=_SHOWN, show_default=True,
+              help="Maximum number of commits.")  # fmt: skip
 @click.option("--type", "kind", type=click.Choice(KINDS), help="Only commits of this type.")
 @click.option("--path", default="", help="Only commits that changed this file or folder.")
 @click.option("--since", default="", metavar="DATE", help="Only commits since this day or time.")
@@ -165,13 +153,8 @@ def _blame(engine: Engine, path: str, lines: tuple[int, int] | None, revision: s
 
 
 @history.verb("changed", "--since 'last week' --stat")
-@click.option(
-    "--since",
-    default="today",
-    show_default=True,
-    metavar="DATE|REV",
-    help="Since this day, time or commit; a day counts from its start.",
-)
+@click.option("--since", default="today", show_default=True, metavar="DATE|REV",
+              help="Since this day, time or commit; a day counts from its start.")  # fmt: skip
 @click.option("--path", default="knowledge", show_default=True, help="The file or folder to compare.")
 @click.option("--stat", is_flag=True, help="Only file names and line counts.")
 def history_changed(engine: Engine, since: str, path: str, stat: bool, as_json: bool) -> None:
@@ -371,13 +354,9 @@ def _print_plan(engine: Engine, plan: UndoPlan) -> None:
 
 @history.verb("snapshot", "one-year", "rewrite --kind before", "2026-02-16 --kind daily")
 @click.argument("name")
-@click.option(
-    "--kind",
-    type=click.Choice(["milestone", "before", "extract", "daily", "weekly"]),
-    default="milestone",
-    show_default=True,
-    help="The kind of snapshot; for daily and weekly, NAME is a day.",
-)
+@click.option("--kind", type=click.Choice(["milestone", "before", "extract", "daily", "weekly"]),
+              default="milestone", show_default=True,
+              help="The kind of snapshot; for daily and weekly, NAME is a day.")  # fmt: skip
 @click.option(
     "--at", "revision", default="HEAD", metavar="REV|DATE", help="The state to tag; by default the latest."
 )
@@ -464,14 +443,9 @@ def _branch(each: Branch, now: datetime) -> tuple[str, ...]:
     )
 
 
-@history.verb(
-    "explore",
-    "other-tone   # creates explore/other-tone, in its own folder",
-    "before-june --at 2026-06-01",
-    "reviewer --only topics,knowledge/shared   # for a sub-agent",
-    "other-tone --diff",
-    "other-tone --merge --apply",
-)
+@history.verb("explore", "other-tone   # creates explore/other-tone, in its own folder",
+              "before-june --at 2026-06-01", "reviewer --only topics,knowledge/shared   # for a sub-agent",
+              "other-tone --diff", "other-tone --merge --apply")  # fmt: skip
 @click.argument("name", required=False)
 @click.option("--at", "revision", default="", metavar="REV|DATE", help="The state to start from.")
 @click.option("--only", metavar="FOLDER,…", default="", help="Check out only these folders.")

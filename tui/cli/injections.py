@@ -103,12 +103,8 @@ def _print_entry(audit: Audit, entry: AuditEntry, *, text: bool = False) -> None
 
 
 @injections.verb("week", "", "--since 2026-06-01")
-@click.option(
-    "--since",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DAY",
-    help="The first day (UTC); by default a week ago.",
-)
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
+              help="The first day (UTC); by default a week ago.")  # fmt: skip
 def injections_week(engine: Engine, since: datetime | None, as_json: bool) -> None:
     """Sum up the injections since a day: how much, where, how useful, at what cost, and what failed."""
     from engine.agents.week import week_of  # noqa: PLC0415 — not for `--help`

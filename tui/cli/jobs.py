@@ -167,10 +167,8 @@ def events_list(engine: Engine, limit: int, as_json: bool) -> None:
 
 @events.verb("next", "--wait", "--json --lease 60")
 @click.option("--wait", is_flag=True, help="Wait for an event.")
-@click.option(
-    "--lease", type=click.FloatRange(0.1, _LONGEST_LEASE), default=15.0, show_default=True,
-    help="Minutes until the event is handed out again, unless `events end` is run.",
-)  # fmt: skip
+@click.option("--lease", type=click.FloatRange(0.1, _LONGEST_LEASE), default=15.0, show_default=True,
+              help="Minutes until the event is handed out again, unless `events end` is run.")  # fmt: skip
 @click.option("--by", default="command", show_default=True, help="Who takes it, as shown by `events list`.")
 def events_next(engine: Engine, wait: bool, lease: float, by: str, as_json: bool) -> int:
     """Take the oldest waiting event and print its prompt; its id goes to standard error. Exit 1 if none."""

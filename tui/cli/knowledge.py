@@ -306,13 +306,8 @@ def digest_off(engine: Engine) -> None:
         emit("already off")
 
 
-@verb(
-    "",
-    "src/client.py",
-    'src/client.py --add "The retry counts from 0."',
-    "src/old.py --move-to src/new.py",
-    name="notes",
-)
+@verb("", "src/client.py", 'src/client.py --add "The retry counts from 0."',
+      "src/old.py --move-to src/new.py", name="notes")  # fmt: skip
 @click.argument("path", required=False)
 @click.option("--add", "text", metavar="TEXT", help="Add a note about the file.")
 @click.option("--move-to", "target", metavar="NEW", help="Reassign the notes of PATH to NEW.")

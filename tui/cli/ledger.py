@@ -27,11 +27,9 @@ def ledger() -> None:
 
 
 @ledger.verb("list", "--status harvest-failed")
-@click.option(
-    "--status",
-    type=click.Choice(["harvested", "harvest-failed", "deleted-unharvested", "too-large"]),
-    help="Only entries with this status.",
-)
+@click.option("--status",
+              type=click.Choice(["harvested", "harvest-failed", "deleted-unharvested", "too-large"]),
+              help="Only entries with this status.")  # fmt: skip
 def ledger_list(engine: Engine, status: str | None, as_json: bool) -> None:
     """List the entries, newest first."""
     found = {

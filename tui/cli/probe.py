@@ -32,19 +32,14 @@ if TYPE_CHECKING:
 _NONE = 'no probes yet: autopoiesis probe add "QUESTION" --expect PATH:LINES'
 
 
-@group(
-    'add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
-    "run   # exit code 1 when evidence is missing",
-)
+@group('add "Who is on call in July?" --expect knowledge/people/_index.md:4-9',
+       "run   # exit code 1 when evidence is missing")  # fmt: skip
 def probe() -> None:
     """Test that prompts contain the expected evidence. The probes are in probes.yaml."""
 
 
-@probe.verb(
-    "add",
-    '"Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
-    '"What did Odile ask for?" --expect "raw curves" --budget 4096',
-)
+@probe.verb("add", '"Which port does the broker use?" --expect knowledge/reference/hosts.md:12-14',
+            '"What did Odile ask for?" --expect "raw curves" --budget 4096')  # fmt: skip
 @click.argument("question")
 @click.option(
     "--expect",
@@ -122,13 +117,8 @@ def probe_show(engine: Engine, name: str, as_json: bool) -> None:
         emit(f"last run {minute(earlier.at)}{commit}: {tokens}")
 
 
-@probe.verb(
-    "run",
-    "",
-    "3f9c21 --budget 2048",
-    "3f9c21 --as-of '2 weeks ago'   # did the prompt contain it then?",
-    "--json",
-)
+@probe.verb("run", "", "3f9c21 --budget 2048",
+            "3f9c21 --as-of '2 weeks ago'   # did the prompt contain it then?", "--json")  # fmt: skip
 @click.argument("names", metavar="[ID]…", nargs=-1)
 @click.option(
     "--budget", type=click.IntRange(min=256), help="Tokens for every prompt, overriding the probes."

@@ -44,15 +44,10 @@ if TYPE_CHECKING:
 _QUOTED_CHARACTERS = 60
 
 
-@verb(
-    '"Can you review the PR that just came in?" --explain',
-    "- --budget 4096 --json < message.txt",
-    '"What did Odile ask for?" --as-of 2026-06-10',
-    '"What did Odile ask for?" --diff "3 days ago" now',
-    "--message last --diff-before   # what the last message changed",
-    "--message ses_1a2b3c4d:7 --explain",
-    name="compile",
-)
+@verb('"Can you review the PR that just came in?" --explain', "- --budget 4096 --json < message.txt",
+      '"What did Odile ask for?" --as-of 2026-06-10', '"What did Odile ask for?" --diff "3 days ago" now',
+      "--message last --diff-before   # what the last message changed", "--message ses_1a2b3c4d:7 --explain",
+      name="compile")  # fmt: skip
 @click.argument("text", required=False)
 @click.option(
     "--message",
@@ -67,11 +62,8 @@ _QUOTED_CHARACTERS = 60
 )
 @as_of_option
 @click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two such states, and why.")
-@click.option(
-    "--diff-before",
-    is_flag=True,
-    help="Show what differs from the prompt of the message before --message, and why.",
-)
+@click.option("--diff-before", is_flag=True,
+              help="Show what differs from the prompt of the message before --message, and why.")  # fmt: skip
 @click.option("--record", is_flag=True, help="Log the prompt's contents, for a prompt that is actually sent.")
 @click.option(
     "--explain", is_flag=True, help="Print the outline instead of the text: sections, sources, reasons."
@@ -228,12 +220,8 @@ PROVIDERS = ("local", "anthropic", "openai", "gemini", "claude-code")
 """As ``config.ChatProviderName``."""
 
 
-@verb(
-    '"Can you review the PR that just came in?"',
-    '--session ses_1a2b3c4d "And the tests?"',
-    "--provider anthropic - < notes.md",
-    name="send",
-)
+@verb('"Can you review the PR that just came in?"', '--session ses_1a2b3c4d "And the tests?"',
+      "--provider anthropic - < notes.md", name="send")  # fmt: skip
 @click.argument("text")
 @click.option("--session", "session_id", default="", metavar="ID", help="The session to continue.")
 @click.option(

@@ -36,13 +36,8 @@ _PROVIDERS = ("none", "anthropic", "openai", "gemini", "claude-code")
 _SHOWN = 20
 
 
-@verb(
-    "--branch v2   # what it would read and cost",
-    "--branch v2 --extractor decisions --apply",
-    "autopoiesis compare v2 --probes",
-    "--merge v2 --apply",
-    name="reconstruct",
-)
+@verb("--branch v2   # what it would read and cost", "--branch v2 --extractor decisions --apply",
+      "autopoiesis compare v2 --probes", "--merge v2 --apply", name="reconstruct")  # fmt: skip
 @click.option("--branch", metavar="NAME", help="Rebuild knowledge on the branch extract/NAME.")
 @click.option("--merge", metavar="NAME", help="Merge the branch extract/NAME.")
 @click.option(

@@ -194,13 +194,8 @@ def rules_reword(engine: Engine, rule: str, text: str, as_json: bool) -> None:
     emit_change(engine.rules.reword(rule, text), "reworded", as_json)
 
 
-@rules.verb(
-    "narrow",
-    "3f2a91c --project gauges",
-    "3f2a91c --path 'tests/,*.spec.ts'",
-    "3f2a91c --agent codex --tool Bash",
-    "3f2a91c",
-)
+@rules.verb("narrow", "3f2a91c --project gauges", "3f2a91c --path 'tests/,*.spec.ts'",
+            "3f2a91c --agent codex --tool Bash", "3f2a91c")  # fmt: skip
 @click.argument("rule")
 @click.option("--project", help="The project it applies to.")
 @click.option("--path", help="The files it applies to: '*.tsx', 'tests/'; separated by commas.")

@@ -35,13 +35,8 @@ WantedBy=default.target
 """
 
 
-@verb(
-    "",
-    "--port 0 --show-token",
-    "--public https://memory.example.org",
-    "--unit > ~/.config/systemd/user/autopoiesis.service",
-    name="serve",
-)
+@verb("", "--port 0 --show-token", "--public https://memory.example.org",
+      "--unit > ~/.config/systemd/user/autopoiesis.service", name="serve")  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address or name.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=8765, show_default=True, help="0 for any free port."
@@ -142,15 +137,9 @@ def access(context: click.Context, as_json: bool) -> None:
 
 @access.verb("grant", "anna --may read --may conversations")
 @click.argument("name")
-@click.option(
-    "--may",
-    "rights",
-    type=click.Choice(RIGHTS),
-    multiple=True,
-    default=("read", "propose"),
-    show_default=True,
-    help="; ".join(f"{right}: {meaning}" for right, meaning in MEANING.items()) + ".",
-)
+@click.option("--may", "rights", type=click.Choice(RIGHTS), multiple=True, default=("read", "propose"),
+              show_default=True,
+              help="; ".join(f"{right}: {meaning}" for right, meaning in MEANING.items()) + ".")  # fmt: skip
 def grant(engine: Engine, name: str, rights: tuple[Right, ...], as_json: bool) -> None:
     """Make a token for a person, with these rights, in place of any before. It is shown only now."""
     person, token = People(engine.workspace.root).grant(name, rights, engine.clock())

@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 ROLES: dict[str, Role] = {"user": "user", "agent": "agent", "system": "system"}
 
 
-@group(
-    "ID=$(autopoiesis session start --title 'Fix the parser')",
-    'message $ID user "The parser drops the last line."',
-    "end $ID",
-)
+@group("ID=$(autopoiesis session start --title 'Fix the parser')",
+       'message $ID user "The parser drops the last line."', "end $ID")  # fmt: skip
 def session() -> None:
     """Capture a conversation as it happens; every call is on disk when it returns."""
 
@@ -130,12 +127,8 @@ def session_list(engine: Engine, limit: int, as_json: bool) -> None:
         emit(f"{len(found)} of {total} shown")
 
 
-@session.verb(
-    "flush",
-    "ses_1a2b3c4d --dry-run",
-    "ses_1a2b3c4d --all",
-    "conversations/2026-06-11-rollup-comparison.jsonl",
-)
+@session.verb("flush", "ses_1a2b3c4d --dry-run", "ses_1a2b3c4d --all",
+              "conversations/2026-06-11-rollup-comparison.jsonl")  # fmt: skip
 @click.argument("session_id", metavar="ID")
 @click.option(
     "--all", "everything", is_flag=True, help="All turns, not only those about to leave the window."

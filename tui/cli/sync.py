@@ -56,26 +56,13 @@ class _SyncGroup(Group):
         return super().parse_args(ctx, found)
 
 
-@group(
-    "",
-    "--dry-run",
-    "status",
-    "--take ours topics/travel.md",
-    name="sync",
-    cls=_SyncGroup,
-    invoke_without_command=True,
-)
+@group("", "--dry-run", "status", "--take ours topics/travel.md", name="sync", cls=_SyncGroup,
+       invoke_without_command=True)  # fmt: skip
 @click.option("--remote", default="", metavar="NAME", help="Use this remote instead of git.remote.")
 @click.option("--dry-run", is_flag=True, help="Fetch, and show what would be done.")
-@click.option(
-    "--take",
-    "decisions",
-    multiple=True,
-    nargs=2,
-    type=(click.Choice(["ours", "theirs"]), str),
-    metavar="SIDE PATH…",
-    help="Resolve the conflicting parts of these files with our or their version.",
-)
+@click.option("--take", "decisions", multiple=True, nargs=2, type=(click.Choice(["ours", "theirs"]), str),
+              metavar="SIDE PATH…",
+              help="Resolve the conflicting parts of these files with our or their version.")  # fmt: skip
 @click.option("--rewound", is_flag=True, help="Merge even if the remote lost commits.")
 @json_option
 @click.pass_context

@@ -65,12 +65,8 @@ def tree_of(found: Replay) -> dict[str, Any]:
     return {**plain(found), **figures}
 
 
-@verb(
-    "autopoiesis topics replay release",
-    "autopoiesis topics replay release --json",
-    "autopoiesis topics replay release --yes 3f9c21ab --no 77be0129",
-    name="replay",
-)
+@verb("autopoiesis topics replay release", "autopoiesis topics replay release --json",
+      "autopoiesis topics replay release --yes 3f9c21ab --no 77be0129", name="replay")  # fmt: skip
 @click.argument("name")
 @click.option("--yes", "right", multiple=True, metavar="ID", help="It is right for this message. Repeatable.")
 @click.option("--no", "wrong", multiple=True, metavar="ID", help="It is wrong for this message. Repeatable.")
@@ -269,12 +265,8 @@ def _key() -> str:
         return "q"
 
 
-@verb(
-    "autopoiesis topics suggest",
-    "autopoiesis topics suggest --sessions 5 --json",
-    "autopoiesis topics suggest --write gauge-residual",
-    name="suggest",
-)
+@verb("autopoiesis topics suggest", "autopoiesis topics suggest --sessions 5 --json",
+      "autopoiesis topics suggest --write gauge-residual", name="suggest")  # fmt: skip
 @click.option(
     "--sessions", type=click.IntRange(2), default=3, show_default=True, help="Sessions it comes up in."
 )
@@ -341,11 +333,8 @@ def _print(proposed: list[Draft], found: list[Suggestion], sessions: int, limit:
         emit("to write one: autopoiesis topics suggest --write NAME")
 
 
-@verb(
-    "autopoiesis topics import ../gauges",
-    "autopoiesis topics import ~ --only pdf-forms --apply",
-    name="import",
-)
+@verb("autopoiesis topics import ../gauges", "autopoiesis topics import ~ --only pdf-forms --apply",
+      name="import")  # fmt: skip
 @click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False
 )
@@ -400,12 +389,10 @@ def topics_import(
         emit("nothing to write")
 
 
-@verb(
-    "autopoiesis topics new   # asks",
-    'autopoiesis topics new "Release" --when "A version is prepared." --instructions - <steps.md',
-    'autopoiesis topics new "Release" --when "A version is prepared." --example "cut 1.4"',
-    name="new",
-)
+@verb("autopoiesis topics new   # asks",
+      'autopoiesis topics new "Release" --when "A version is prepared." --instructions - <steps.md',
+      'autopoiesis topics new "Release" --when "A version is prepared." --example "cut 1.4"',
+      name="new")  # fmt: skip
 @click.argument("title", required=False, default="")
 @click.option("--when", default="", help="When it applies, in one sentence.")
 @click.option(

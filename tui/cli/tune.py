@@ -185,26 +185,15 @@ def _threshold_value(text: str) -> float | str:
     return value
 
 
-@verb(
-    "                                   # all topics, worst first",
-    "release --gate .34 --activate .62  # what would change",
-    "release --fit --apply              # write the fitted thresholds",
-    "--undo",
-)
+@verb("                                   # all topics, worst first",
+      "release --gate .34 --activate .62  # what would change",
+      "release --fit --apply              # write the fitted thresholds", "--undo")  # fmt: skip
 @click.argument("topic", required=False)
 @click.option("--fit", is_flag=True, help="Propose thresholds from the labels, validated on held-out labels.")
-@click.option(
-    "--gate",
-    type=_threshold_value,
-    metavar="SCORE",
-    help="Offer it or ask the gate from this score up, or `never`.",
-)
-@click.option(
-    "--activate",
-    type=_threshold_value,
-    metavar="SCORE",
-    help="Activate from this score up, or `never`.",
-)
+@click.option("--gate", type=_threshold_value, metavar="SCORE",
+              help="Offer it or ask the gate from this score up, or `never`.")  # fmt: skip
+@click.option("--activate", type=_threshold_value, metavar="SCORE",
+              help="Activate from this score up, or `never`.")  # fmt: skip
 @click.option(
     "--apply", "write", is_flag=True, help="Write the thresholds to the topic's file and commit it."
 )

@@ -36,12 +36,8 @@ def open_workbench(workspace: Path | None = None, read_only: bool = False) -> in
 @verb("--sample ~/memory")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--sample", is_flag=True, help="Add a month of an agent's work on a fictional project.")
-@click.option(
-    "--today",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="The sample's last day; by default today.",
-)
+@click.option("--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
+              help="The sample's last day; by default today.")  # fmt: skip
 @click.option("--hooks", is_flag=True, help="Only reinstall the workspace's git hooks.")
 def init(directory: Path | None, sample: bool, today: datetime | None, hooks: bool) -> None:
     """Create a workspace in DIRECTORY: folders, settings, and a git repository with hooks."""
@@ -89,13 +85,8 @@ def doctor(staged: bool, every: bool, as_json: bool) -> int:
 @verb("build/sample", "--no-replay")
 @click.argument("directory", required=False, type=click.Path(path_type=Path, file_okay=False))
 @click.option("--no-replay", is_flag=True, help="Do not replay the conversation.")
-@click.option(
-    "--speed",
-    type=click.FloatRange(min=0.1, max=1000),
-    default=1.0,
-    show_default=True,
-    help="How many times as fast to replay it.",
-)
+@click.option("--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, show_default=True,
+              help="How many times as fast to replay it.")  # fmt: skip
 def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     """Show the product on its sample workspace, created in DIRECTORY if missing.
 
