@@ -1,0 +1,140 @@
+"""Every screen on the sample: hostile text, failing reads, sizes and themes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from engine.errors import AutopoiesisError
+from tests.store.history import commit
+from tests.tui.conftest import Driven
+from tests.tui.every_screen import each_screen, open_workbench
+from tests.tui.test_hostile_text import COMBINED, assert_harmless
+from tui.kit.bars import Footer
+from tui.kit.commands import Commanded
+from tui.kit.full_screen import FullScreen
+from tui.kit.lanes import Lane
+
+HARMLESS_KEYS = ("G", "Y", "plus", "question_mark", "escape")
+"""Keys that change nothing but what is shown, on every screen."""
+
+
+def poison(root: Path, text: str) -> None:
+    """Puts a text in every kind of file that a screen reads, and in the history."""
+    line = text.replace("\r", "").replace("\n", "")
+    for path in (p for f in ("knowledge", "conversations", "raw") for p in root.glob(f"{f}/**/*.md")):
+        lines, is_header = path.read_text().split("\n"), False
+        for at, each in enumerate(lines):
+            is_header = not is_header if each == "---" else is_header
+            if each.startswith("- ") and not is_header:
+                lines[at] = f"- {line} {each[2:]} {line}"
+            elif each and each[0] not in "#>-" and not is_header:
+                lines[at] = f"{each} {line}"
+        path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))
+    quoted = json.dumps(text.encode("utf-8", "replace").decode())
+    for path in root.glob("topics/*.md"):
+        path.write_text(
+            re.sub("(?m)^(title|description):.*", lambda at: f"{at[1]}: {quoted}", path.read_text())
+        )
+    for path in root.glob("logs/**/*.jsonl"):
+        rows = [json.loads(each) for each in path.read_text().splitlines()]
+        path.write_text("".join(f"{json.dumps(_poisoned(row, text))}\n" for row in rows))
+    (root / f"conversations/{line.replace('/', '|')}.md").write_text(f"# {line}\n", errors="replace")
+    commit(root, f"memory: {line}".encode("utf-8", "replace").decode(), "2026-06-12T18:00:00Z")
+
+
+WORDED = {
+    "why",
+    "message",
+    "reason",
+    "text",
+    "said",
+    "project",
+    "agent",
+    "model",
+    "provider",
+    "label",
+    "note",
+}
+"""Names in logs whose values are words, shown as they are."""
+
+
+def _poisoned(value: object, text: str) -> object:
+    if isinstance(value, dict):
+        return {
+            name: f"{each} {text}" if name in WORDED and isinstance(each, str) else _poisoned(each, text)
+            for name, each in value.items()
+        }
+    return [_poisoned(each, text) for each in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(autouse=True)
+def no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key opens an editor."""
+    monkeypatch.setattr(Commanded, "edit_file", lambda *_: None)
+
+
+async def each_panel(driven: Driven, screen: FullScreen) -> AsyncIterator[str]:
+    """Goes to each panel of the open screen that it offers now."""
+    for name in screen.offered():
+        screen.go_to(name)
+        await driven.settle()
+        yield name
+
+
+async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: Path) -> None:
+    poison(sample, COMBINED)
+    async with open_workbench(sample) as driven:
+        shown = set()
+        async for screen in each_screen(driven):
+            async for name in each_panel(driven, screen):
+                for key in HARMLESS_KEYS:
+                    await driven.press(key)
+                    assert_harmless(driven)
+                    if "[@click=app.quit]x[/]" in driven.text:
+                        shown.add(type(screen))
+                    driven.app.clear_notifications()
+                assert screen.is_attached and driven.app.is_running, name
+                screen.enlarge(None)
+        assert len(shown) > 6, shown
+
+
+async def test_a_hostile_error_of_every_read_is_shown_as_text(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_workbench(sample) as driven:
+        problem = str(AutopoiesisError(COMBINED, where=COMBINED, hint=COMBINED))
+        with monkeypatch.context() as failing:
+            failing.setattr(Lane, "_do", lambda lane, asked: lane._refuse(asked, problem))
+            async for screen in each_screen(driven):
+                await driven.press("ctrl+r")
+                assert_harmless(driven)
+                async for _name in each_panel(driven, screen):
+                    assert_harmless(driven)
+                driven.app.clear_notifications()
+
+
+@pytest.mark.parametrize("theme", ["light", "NO_COLOR"])
+async def test_every_size_shows_the_focused_panel_and_keys(
+    sample: Path, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if theme == "NO_COLOR":
+        monkeypatch.setenv("NO_COLOR", "1")
+    async with open_workbench(sample, (200, 60), theme.replace("NO_COLOR", "")) as driven:
+        async for screen in each_screen(driven):
+            for width, height in ((60, 16), (80, 24), (160, 50)):
+                await driven.resize(width, height)
+                async for name in each_panel(driven, screen):
+                    if name in screen.in_view():
+                        assert screen.panel_named(name).region.area, (screen, name, width, height)
+                    assert {cell_len(line) for line in driven.lines} == {width}, (screen, name)
+                    assert screen.query_one(Footer).entries, (screen, name, width)
+                screen.enlarge(None)
+            await driven.resize(59, 16)
+            assert "The terminal is too small: 59×16." in driven.text
+            await driven.resize(200, 60)
