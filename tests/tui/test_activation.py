@@ -22,7 +22,6 @@ from engine.activation.trace import (
 )
 from engine.events import FileChanged
 from engine.live.feed import FeedEntry
-from tests.cases import each_case
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import (
     NOW,
@@ -33,7 +32,6 @@ from tests.tui.fake_engine import (
     review_compiled,
     review_trace,
     row,
-    steer_trace,
 )
 from tests.tui.probability_data import TEXT, probability_row, probability_trace
 from tui.cli.activation import trace_lines
@@ -41,9 +39,6 @@ from tui.render.activation import draw_activation
 from tui.render.draw import FILL, TICK
 from tui.render.explain import Form, detail, explain
 from tui.render.message import (
-    HIT_SIGN,
-    STRONG_SIGN,
-    WEAK_SIGN,
     Marks,
     message_block,
     message_rows,
@@ -89,19 +84,6 @@ def line_with(text: str, words: str) -> str:
     return next(line for line in text.splitlines() if line.strip().startswith(words))
 
 
-def test_the_funnel_counts_every_step() -> None:
-    text = panel_text(review_trace(), width=110)
-    assert "42 topics ▸ 3 tier 1 ▸ 3 scored ▸ 1 asked ▸ 2 active" in text
-    assert "1.5 ms + gate 208 ms · $0.0002" in text
-
-
-def test_matched_spans_stand_out_in_the_message() -> None:
-    trace = review_trace()
-    (line, *_more) = message_rows(shown_message(trace), tabulate(trace), 80, 3, ROLES)
-    marked = [text for text, style in line.pieces if style.color == ROLES.tier1.color]
-    assert marked == ["review", "PR"]
-
-
 def test_a_long_message_is_shown_around_its_hits() -> None:
     text = "word " * 400 + "please review this" + " tail" * 400
     start = text.index("review")
@@ -120,30 +102,10 @@ def test_hits_outside_the_text_are_harmless() -> None:
     assert REVIEW in panel_text(trace, width=120)
 
 
-def test_rows_below_their_threshold_are_folded_and_counted() -> None:
-    text = panel_text(review_trace())
-    assert "37 more below their threshold" in text
-    assert QUIET_TOPICS[0] not in text
-    assert QUIET_TOPICS[0] in panel_text(review_trace(), unfolded=True)
-
-
 def test_folded_rows_with_other_verdicts_are_not_called_below_threshold() -> None:
     quiet = review_trace().rows[-1]
     trace = replace(review_trace(), rows=(*review_trace().rows[:3], replace(quiet, verdict="off")))
     assert "1 more that are not active" in panel_text(trace)
-
-
-def test_the_gauge_shows_both_thresholds() -> None:
-    (line,) = [line for line in panel_text(review_trace()).splitlines() if "release-notes" in line]
-    assert line.count(TICK) == 2
-    (line,) = [line for line in panel_text(review_trace()).splitlines() if "deploy" in line]
-    assert line.count(TICK) == 1
-
-
-def test_verdicts_differ_by_sign_and_word() -> None:
-    text = panel_text(mail_trace("Two e-mails came in", NOW))
-    assert "● email-triage" in text and "✗ release-notes" in text and "! deploy" in text
-    assert " no " in text and "fail" in text
 
 
 def test_small_scores_get_their_own_scale() -> None:
@@ -206,16 +168,6 @@ def test_the_gate_answer_is_quoted_with_its_cost() -> None:
     assert "YES .91 · anthropic claude-haiku-4-5 · 208 ms · $0.0002 · a review touches style" in text
     assert "remembered" in explanation(mail_trace("e-mails", NOW), "release-notes")
     assert "no answer within 4 s" in explanation(mail_trace("e-mails", NOW), "deploy")
-
-
-def test_the_long_explanation_draws_the_score_between_its_thresholds() -> None:
-    text = explanation(review_trace(), "code-style", "full")
-    gauge = line_with(text, "cos ")
-    names = text.splitlines()[text.splitlines().index(gauge) + 1]
-    asks, active = [index for index, sign in enumerate(gauge) if sign == TICK]
-    assert names.index(".34 asked") == asks and names.index(".62 active") == active
-    assert names.strip().startswith("dropped")
-    assert asks < gauge.rindex(FILL) < active and gauge.endswith(" .55")
 
 
 def test_a_rule_that_never_asks_or_never_activates_says_so() -> None:
@@ -290,31 +242,6 @@ def test_each_form_is_shorter_than_the_one_before() -> None:
         assert "without the match it would score about .48: the gate would be asked" in " ".join(text.split())
 
 
-@each_case("roles", [ROLES, PLAIN])
-def test_tier_2_words_and_matches_differ_by_more_than_colour(roles: Roles) -> None:
-    (line,) = message_block(
-        TEXT, row_of(probability_trace(), "github-pr-review"), 90, 3, roles, marks="style"
-    )
-    look = dict(line.pieces)
-    for word in ("review", "PR"):
-        assert look[word].underline and not look[word].italic and look[word].color == roles.tier1.color
-    for word in ("changes", "came"):
-        assert look[word].italic and not look[word].underline and look[word].color == roles.tier2.color
-    assert look["changes"].bold and not look["came"].bold
-
-
-def test_signs_are_below_what_they_mark() -> None:
-    lines = message_block(TEXT, row_of(probability_trace(), "github-pr-review"), 90, 3, PLAIN)
-    words, signs, legend = (line.text for line in lines)
-    for word, sign in (("review", HIT_SIGN), ("PR", HIT_SIGN), ("changes", STRONG_SIGN), ("came", WEAK_SIGN)):
-        at = words.index(word)
-        assert signs[at : at + len(word)] == sign * len(word)
-    assert len(signs.replace(" ", "")) == len("reviewPRchangescame")
-    assert "matched by a trigger" in legend and "supporting word" in legend
-    (alone,) = message_block(TEXT, row("deploy"), 90, 3, PLAIN)
-    assert alone.text == TEXT
-
-
 def test_brackets_surround_what_they_mark() -> None:
     (line,) = message_block(
         TEXT, row_of(probability_trace(), "github-pr-review"), 99, 3, PLAIN, marks="brackets"
@@ -374,10 +301,6 @@ def test_topics_the_gate_was_not_asked_about_are_not_folded() -> None:
     trace = probability_trace()
     left = replace(trace.rows[-1], rule="not asked")
     assert left in tabulate(replace(trace, rows=(*trace.rows[:-1], left)), near=0).rows
-
-
-def test_a_steering_hint_is_shown() -> None:
-    assert "steer code-style: use the logger, not print()" in panel_text(steer_trace('print "done"', NOW))
 
 
 def test_the_page_has_the_whole_message_and_explanation() -> None:

@@ -21,7 +21,6 @@ from tui.screens.cache.figures import (
     chat_model,
     cost,
     draw_providers,
-    draw_setting,
     next_minutes,
     percent,
     period,
@@ -45,7 +44,6 @@ from tui.screens.cache.lists import (
     draw_miss,
     draw_none,
     item_of,
-    miss_items,
     span_of,
     tally,
     time_of,
@@ -62,28 +60,8 @@ def text_of(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_providers_fit_their_width_and_always_show_the_specified_columns() -> None:
-    for width in WIDTHS:
-        rows = draw_providers(full_overview(), NOW, width, 9, PLAIN)
-        assert len(rows) == 4 and all(row.cells <= width for row in rows)
-        heads = rows[0].text.split()
-        assert {"provider", "hit", "ttl"} <= set(heads)
-        if width > 36:
-            assert {"in", "cache"} <= set(heads)
-        assert "74 %" in rows[1].text and rows[1].text.rstrip().endswith("4:32")
-        assert rows[2].text.rstrip().endswith("51:40")
-        assert rows[3].text.rstrip().endswith("set by provider" if width >= 100 else "n/a")
-
-
 def test_the_heading_is_dropped_if_there_is_no_line_for_it() -> None:
     assert len(draw_providers(full_overview(), NOW, 76, 3, PLAIN)) == 3
-
-
-def test_other_providers_are_also_listed() -> None:
-    caches = FakeCaches()
-    caches.records.append(replace(caches.records[0], provider="claude-code"))
-    rows = draw_providers(caches.overview(30, CacheSettings()), NOW, 76, 9, PLAIN)
-    assert rows[-1].text.lstrip().startswith("claude-code")
 
 
 def test_provider_figures_are_formatted() -> None:
@@ -99,17 +77,6 @@ def test_provider_figures_are_formatted() -> None:
     assert (
         chat_model(FakeCaches.none("local").overview(30, CacheSettings())) == "chat model: local (no model)"
     )
-
-
-def test_discussions_fit_their_width() -> None:
-    for width in (*WIDTHS, 58):
-        items = [item_of(each, NOW) for each in full_overview().discussions]
-        columns = Columns.of(items)
-        rows = [draw_discussion(item, columns, width, PLAIN, chosen=False) for item in items]
-        assert all(row.cells <= width for row in rows)
-        assert all("yes" in row.text for row in rows[:2]) and "off" in rows[4].text
-        if width >= 58:
-            assert "in 4:32" in rows[0].text and "18:52" in rows[0].text
 
 
 def test_reasons_get_more_room_if_nothing_is_cached() -> None:
@@ -181,17 +148,6 @@ def test_the_empty_screen_says_how_caches_are_created() -> None:
         assert "ctrl+r tries again" in text_of(draw_error("the disk is full", width, PLAIN))
 
 
-def test_misses_fit_their_width_and_show_layer_file_times_tokens_and_dollars() -> None:
-    for width in WIDTHS:
-        items = miss_items(full_overview())
-        rows = [draw_miss(item, items, width, PLAIN, chosen=False) for item in items]
-        assert all(row.cells <= width for row in rows)
-        assert rows[0].text.startswith("! stale 18:41 ") and "MEMORY.md changed" in rows[0].text
-        assert "6" in rows[1].text.split()[0 if width < 90 else 1] and "MEMORY.md" in rows[1].text
-        assert "7×" in rows[1].text and "$0.0966" in rows[1].text
-        assert ("35.8k" if width < 44 else "35,791 tok") in rows[1].text
-
-
 def test_a_culprit_without_layer_file_or_price_still_has_a_row() -> None:
     unknown = Culprit(0, "", "", 1, 1_200_000, None, NOW)
     narrow = draw_miss(unknown, [unknown], 36, PLAIN, chosen=True).text
@@ -224,13 +180,6 @@ def test_the_tally_and_its_period() -> None:
     assert stays(3600) == "1 h" and stays(5400) == "1.5 h"
     assert "sent in time" in text_of(draw_none(cache_misses(), 76, PLAIN))
     assert "avoidable" in text_of(draw_none(nothing, 76, PLAIN))
-
-
-def test_settings_fit_their_width() -> None:
-    for width in WIDTHS:
-        rows = [draw_setting(each, width, PLAIN, chosen=False) for each in setting_items(CacheSettings(), {})]
-        assert len(rows) == 6 and all(row.cells <= width for row in rows)
-        assert "[x] Anthropic ephemeral caching" in rows[0].text and "◂ 5 min ▸" in rows[1].text
 
 
 def test_the_next_ttl_choice() -> None:

@@ -12,8 +12,8 @@ from engine.context.views import DigestView, LedgerRow, LedgerView
 from tests.cases import each_case
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import DIGEST, ledger_rows, review_compiled
-from tui.render.budget import PLAIN_FILLS, budget_lines, prompt_lines, stacked
-from tui.render.digest import digest_counts, digest_lines, digest_state
+from tui.render.budget import PLAIN_FILLS, stacked
+from tui.render.digest import digest_lines, digest_state
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
 from tui.screens.ledger.draw import by_category
@@ -35,13 +35,6 @@ def text(rows: list[Row]) -> str:
     return "\n".join(row.text.rstrip() for row in rows)
 
 
-def test_the_digest_shows_sections_items_and_their_age() -> None:
-    shown = text(digest_lines(ON, 60, PLAIN))
-    assert "Open tasks\n· Re-index after the schema change" in shown
-    assert "06-12" in shown and "[from:" not in shown
-    assert "# Knowledge digest" not in shown
-
-
 def test_text_that_is_not_provenance_is_kept() -> None:
     view = replace(ON, text="## Facts\n- a [link](x) [from: y]\n- [x] done\nplain\n")
     shown = text(digest_lines(view, 60, PLAIN))
@@ -58,10 +51,6 @@ def test_the_digest_reports_problems() -> None:
     assert "is a folder" in text(digest_lines(DigestView(False, 0, 4096, "", "is a folder"), 60, PLAIN))
     assert digest_state(replace(ON, size=5120)) == ("5.0/4.0 KB · too large", True)
     assert digest_state(ON) == ("3.1/4.0 KB · on", False)
-
-
-def test_items_are_counted_by_section() -> None:
-    assert digest_counts(ON) == "2 open tasks · 1 open question · 1 decision · 2 facts"
 
 
 def test_an_oversized_digest_is_cut_and_says_so() -> None:
@@ -124,25 +113,6 @@ async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> No
         assert 0 < driven.bench.ledger_panel.drawn < 120
 
 
-def test_the_budget_names_every_slot_with_use_and_cap() -> None:
-    shown = text(budget_lines(review_compiled(), 60, 30, PLAIN))
-    assert "P0 identity" in shown and "4,210/4,352" in shown
-    assert "P3 knowledge" in shown
-    assert "message 14 · reply reserve 256" in shown
-    assert "3 left out · 1,940 tok" in shown
-    assert "gate-costs.md:12-40" in shown
-    assert "4 older turns did not fit" in shown
-    assert "stable prefix 74 % · 3 cache boundaries" in shown
-
-
-def test_a_slot_over_its_cap_is_marked() -> None:
-    compiled = replace(review_compiled(), slots=(Slot("identity", 0, 4500, 4352),))
-    (line,) = [
-        line for line in text(budget_lines(compiled, 60, 30, PLAIN)).splitlines() if "identity" in line
-    ]
-    assert line.endswith("!")
-
-
 @each_case("width", [10, 20, 35, 60, 120])
 def test_the_stacked_gauge_fills_its_width(width: int) -> None:
     compiled = review_compiled()
@@ -163,13 +133,6 @@ def test_the_stacked_gauge_is_as_full_as_the_budget(used: tuple[int, ...], cells
 def test_without_colour_priorities_differ_by_their_fill() -> None:
     gauge = stacked(review_compiled(), 120, PLAIN, coloured=False).text
     assert all(fill in gauge for fill in PLAIN_FILLS)
-
-
-def test_the_prompt_page_marks_the_stable_prefix() -> None:
-    shown = text(prompt_lines(review_compiled(), 100, PLAIN))
-    before, after = shown.split("stable prefix ends here")
-    assert "MEMORY.md" in before and "journal:2026-06-12" in after
-    assert "no room" in after
 
 
 @each_case("width", [40, 56, 76, 120])

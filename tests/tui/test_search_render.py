@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.search.reports import IndexStatus
-from engine.search.results import SearchResult, Share
+from engine.search.results import Share
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.cases import each_case
@@ -19,24 +19,19 @@ from tui.kit.editor import editor_command
 from tui.render.draw import FILL, Row
 from tui.render.roles import PLAIN
 from tui.render.search import (
-    BACK,
-    LABEL,
     Words,
     draw_why,
     hit_of,
-    hit_rows,
     hundredths,
     lines_of,
     place_of,
     plain_ranks,
     plain_shares,
-    signed,
     title_of,
 )
 from tui.screens.search.draw import (
     KINDS,
     Inventory,
-    draw_error,
     draw_help,
     draw_nothing,
     draw_overview,
@@ -56,24 +51,6 @@ def marked_in(rows: list[Row]) -> list[str]:
     return [text for row in rows for text, style in row.pieces if style.bold and style.underline]
 
 
-@pytest.mark.parametrize("lines", [2, 3])
-@pytest.mark.parametrize("width", [40, 56, 76, 99, 196])
-@pytest.mark.parametrize("result", RESULTS, ids=lambda result: result.path.rpartition("/")[2])
-def test_results_fit_their_lines_and_width(result: SearchResult, width: int, lines: int) -> None:
-    rows = hit_rows(hit_of(7, result, WORDS), width, lines, PLAIN, chosen=True)
-    assert len(rows) == lines
-    assert all(row.cells <= width for row in rows)
-    assert rows[0].text.lstrip().startswith("7 ") and rows[0].text.rstrip().endswith(
-        signed(round(100 * result.score))
-    )
-
-
-def test_all_forms_of_a_word_are_marked() -> None:
-    rows = hit_rows(hit_of(1, RESULTS[1], WORDS), 60, 3, PLAIN)
-    assert marked_in(rows) and {word.rstrip("s") for word in marked_in(rows)} <= {"connection", "pool"}
-    assert "…" in rows[-1].text  # the other matches are beyond the last line
-
-
 def test_a_session_is_named_by_its_id_and_subject() -> None:
     assert title_of(RESULTS[0]) == "pool-exhausted › 09:31 — agent"
     assert place_of(RESULTS[0]) == "ses_7c41d0aa:19-25"
@@ -90,11 +67,6 @@ def test_matched_and_missing_words_are_compared_by_stem() -> None:
     assert hit.matched == ("connections", "pooling") and hit.missing == ("zeppelin", "timeout")
 
 
-def test_words_of_the_file_name_count_as_matched() -> None:
-    hit = hit_of(1, replace(RESULTS[1], text="nothing", heading=""), Words("decisions"))
-    assert hit.matched == ("decisions",)
-
-
 @given(
     parts=st.lists(st.floats(-0.3, 1, allow_nan=False), min_size=1, max_size=8),
 )
@@ -102,32 +74,6 @@ def test_shown_parts_always_add_up_to_the_shown_score(parts: list[float]) -> Non
     numbers, total = hundredths(parts, sum(parts))
     assert sum(numbers) == total == round(sum(parts) * 100)
     assert all(abs(number - part * 100) <= 1 for number, part in zip(numbers, parts, strict=True))
-
-
-@pytest.mark.parametrize("width", [40, 56, 76, 116, 196])
-@pytest.mark.parametrize("tight", [False, True])
-def test_bars_add_up_to_the_score(width: int, tight: bool) -> None:
-    hit = hit_of(1, RESULTS[0], WORDS)
-    rows = draw_why(hit, width, PLAIN, tight=tight)
-    assert all(row.cells <= width for row in rows)
-    ends = 0
-    for row, share in zip(rows, RESULTS[0].shares, strict=False):
-        assert row.text.startswith(share.name)
-        bar = row.text[LABEL:]
-        assert bar.index(FILL) == ends
-        ends = bar.rindex(FILL) + 1
-    assert ("score" in text_of(rows)) is not tight
-    assert "by words 1" in text_of(rows) and "by meaning 2" in text_of(rows)
-    assert "✓ timeout" in text_of(rows) and "lacks" not in text_of(rows)
-
-
-def test_penalties_draw_the_bar_back() -> None:
-    rows = draw_why(hit_of(1, RESULTS[1], WORDS), 76, PLAIN)
-    last = next(row.text for row in rows if row.text.startswith("recency"))
-    before = next(row.text for row in rows if row.text.startswith("use"))
-    assert BACK in last and "−.02" in last
-    assert last.rindex(BACK) == before.rindex(FILL)
-    assert "✗ timeout" in text_of(rows)
 
 
 def test_without_components_ranks_and_words_are_the_reason() -> None:
@@ -289,11 +235,6 @@ def test_the_notice_says_what_affects_the_results(
 def test_punctuation_alone_is_not_a_query() -> None:
     text = text_of(draw_nothing("?!", "", 0, False, READY, 76, PLAIN))
     assert "at least one letter or digit" in text
-
-
-def test_errors_are_shown_in_full() -> None:
-    rows = draw_error("memory.db: " + "very long " * 30, 40, PLAIN)
-    assert all(row.cells <= 40 for row in rows) and text_of(rows).count("very") == 30
 
 
 @each_case(

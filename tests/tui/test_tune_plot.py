@@ -27,18 +27,6 @@ def texts(lines: list[Row]) -> list[str]:
     return [line.text for line in lines]
 
 
-def test_useful_bars_rise_and_noise_bars_hang() -> None:
-    lines = draw_plot(plot((0,) * 8 + (8, 4), (8, 4) + (0,) * 8), 49, 7, ROLES)
-    drawn = texts(lines)
-    axis = next(at for at, line in enumerate(drawn) if "─" in line)
-    above = [line[GUTTER:] for line in drawn[:axis]]
-    below = [line[GUTTER:] for line in drawn[axis + 1 : -1]]
-    assert all(not line[:32].strip(" │┃") for line in above)
-    assert all(not line[8:].strip(" │┃") for line in below)
-    assert "useful" in "".join(drawn[:axis]) and "noise" in "".join(drawn[axis:])
-    assert "8" in drawn[0][:GUTTER] and "8" in drawn[-2][:GUTTER]
-
-
 def test_bars_are_drawn_in_eighths() -> None:
     numbers = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
     lines = draw_plot(plot(numbers, (0,) * 10, Thresholds(None, None)), 10 + GUTTER + 1, 6, ROLES)
@@ -67,17 +55,6 @@ def test_the_scale_is_linear_unless_a_bar_dwarfs_the_others() -> None:
     assert "√" not in lines[0].text and "count" in lines[0].text
 
 
-def test_the_axis_is_heavy_where_useful_and_noise_overlap() -> None:
-    axis = next(
-        line.text
-        for line in draw_plot(plot((0, 3, 3), (3, 3, 0), Thresholds(None, None)), 39, 9, ROLES)
-        if "─" in line.text
-    )
-    assert axis.startswith(" both ━")
-    cells = axis[GUTTER:]
-    assert cells[0] == "─" and cells[15] == "━" and cells[25] == "─"
-
-
 def test_the_held_threshold_is_heavy_and_between_arrows() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20), 64, 12, ROLES))
     assert "◂ active .60 ▸" in drawn[-1] and " gate .30 " in drawn[-1]
@@ -87,24 +64,11 @@ def test_the_held_threshold_is_heavy_and_between_arrows() -> None:
     assert "◂ gate .30 ▸" in drawn[-1] and drawn[3][at] == "│"
 
 
-def test_a_moved_threshold_leaves_a_dotted_line_at_its_current_value() -> None:
-    drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, 0.8)), 64, 12, ROLES))
-    assert drawn[3][GUTTER + column(0.6, 40)] == "┊"
-    assert drawn[3][GUTTER + column(0.8, 40)] == "┃"
-
-
 def test_never_is_at_the_right_end() -> None:
     drawn = texts(draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.3, None)), 64, 12, ROLES))
     assert "active never" in drawn[-1]
     assert drawn[3][GUTTER + 40] == "┃"
     assert column(None, 40) == 40 and column(1.0, 40) == 39
-
-
-def test_the_zones_are_labelled_by_outcome() -> None:
-    first = draw_plot(plot((4,) * 20, (4,) * 20), 90, 12, ROLES)[0].text
-    assert first.index("quiet") < first.index("gate decides") < first.index("active")
-    nothing_asked = draw_plot(plot((4,) * 20, (4,) * 20, Thresholds(0.6, 0.6)), 90, 12, ROLES)[0].text
-    assert "ask" not in nothing_asked
 
 
 @pytest.mark.parametrize("labelled", [0, 5, 40, 311, 5000, 100_000])

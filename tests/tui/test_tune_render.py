@@ -72,22 +72,6 @@ def test_the_filter_matches_part_of_the_name() -> None:
 
 
 @each_case(
-    ("width", "columns"),
-    [
-        (20, ["F1"]),
-        (29, ["prec", "rec", "F1"]),
-        (38, ["prec", "rec", "F1", "offers"]),
-        (48, ["prec", "rec", "F1", "offers", "cost/d"]),
-        (72, ["prec", "rec", "F1", "offers", "cost/d", "labels"]),
-    ],
-)
-def test_narrow_lists_have_fewer_columns(width: int, columns: list[str]) -> None:
-    found = {"a-topic-of-18-cells": sample_figures()}
-    heading = text_of(replace(topic_list(), names=tuple(found), figures=found), width).splitlines()[0]
-    assert heading.split() == ["topic", *columns]
-
-
-@each_case(
     ("sorting", "columns"),
     [
         ("worst", ["prec", "rec", "F1"]),
@@ -179,16 +163,6 @@ def test_long_figures_take_room_from_short_names(width: int) -> None:
     before = sample_figures(cost_usd_per_day=0.004, offers_per_day=1234.0)
     text = "\n".join(row.text for row in draw_changes(sample_changes(before=before), width, PLAIN))
     assert "cost/d $0.0040" in text and "offers   1,234" in text and "…" not in text
-
-
-def test_without_a_move_there_is_nothing_to_compare() -> None:
-    text = "\n".join(row.text for row in draw_changes(sample_changes(now=TODAY), 64, PLAIN))
-    assert "▸" not in text and ".71" in text
-
-
-def test_never_has_no_difference() -> None:
-    rows = draw_changes(sample_changes(now=Thresholds(0.25, None), after=sample_figures()), 64, PLAIN)
-    assert rows[0].text.split()[:5] == ["active", "at", ".60", "▸", "never"]
 
 
 def test_the_fit_is_shown_below() -> None:
