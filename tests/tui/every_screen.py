@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import cast
 
 from engine.activation.trace import Trace
@@ -14,12 +13,9 @@ from engine.context.compiled import Compiled
 from engine.context.views import StatusView
 from engine.engine import Engine
 from engine.events import TurnTraced
-from tests.tui.conftest import SIZES, Driven
-from tests.tui.fake_engine import FakeEngine
-from tui.app import WorkbenchApp
+from tests.tui import screen_driven
+from tests.tui.conftest import Driven
 from tui.kit.full_screen import FullScreen
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
 from tui.screens.harvest.screen import HarvestScreen
 from tui.screens.ledger.screen import LedgerScreen
 from tui.screens.workbench.screen import OPENINGS
@@ -54,21 +50,7 @@ def with_fixed_times(trace: Trace) -> Trace:
     return replace(trace, rows=rows, tier1_ms=0.3, tier2_ms=0.1, gate_ms=0.1 if trace.gate_ms else 0.0)
 
 
-@asynccontextmanager
-async def open_workbench(
-    root: Path, size: tuple[int, int] = SIZES["120x40"], theme: str = ""
-) -> AsyncIterator[Driven]:
-    with DeterministicEngine.open(root, clock=lambda: NOW) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
-            theme=theme,
-        )
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driven = Driven(app, pilot, cast(FakeEngine, engine))
-            await driven.settle()
-            yield driven
+open_workbench = partial(screen_driven.open_workbench, now=NOW, grace_s=0.0, engine=DeterministicEngine)
 
 
 async def each_screen(driven: Driven) -> AsyncIterator[FullScreen]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -86,20 +85,10 @@ def history(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> PastEngine:
 
 
 class BacktestDriven(ScreenDriven[BacktestScreen]):
-    """Drives a running backtest screen."""
-
-    kind = BacktestScreen
+    kind, key = BacktestScreen, "b"
 
 
-@asynccontextmanager
-async def open_backtest(
-    run: Run, size: tuple[int, int] = (120, 40), **changes: object
-) -> AsyncIterator[BacktestDriven]:
-    """Opens the backtest screen."""
-    async with run(size, **changes) as workbench:
-        driven = BacktestDriven(workbench.app, workbench.pilot, workbench.engine)
-        await driven.press("b")
-        yield driven
+open_backtest = BacktestDriven.on_fakes
 
 
 async def test_the_sentence_comes_first_then_the_figures_and_the_prompts(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -15,32 +14,14 @@ from engine.engine import Engine
 from engine.events import CacheGivenUp
 from engine.providers.chat import Usage
 from engine.transcripts.capture import ConversationCapture
-from tests.tui.cache_driven import CacheDriven
-from tests.tui.fake_engine import FakeEngine
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
+from tests.tui.screen_driven import CacheDriven
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 MEMORY = "knowledge/memory/MEMORY.md"
 USED, OTHER = "ses_used0001", "ses_other001"
 
 
-@asynccontextmanager
-async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[CacheDriven]:
-    """Opens the cache screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = CacheDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("C")
-            yield driven
+open_screen = partial(CacheDriven.on_files, now=NOW)
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from engine.costs.model import CostRecord
 from engine.errors import AutopoiesisError
 from engine.providers.chat import Usage
 from engine.stability.record import Culprit
-from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import Run
 from tests.tui.discussion_data import NOW, FakeCaches, cache_misses, invalidated, state
+from tests.tui.screen_driven import open_cache
 from tests.tui.test_hostile_text import COMBINED, assert_each_harmless, assert_harmless
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
-from tests.tui.cache_driven import CacheDriven, open_cache
 from tests.tui.conftest import SIZES, Run
 from tests.tui.discussion_data import EXPORT, MAILS, MEMORY, PARSER, REFACTOR, REVIEW, FakeCaches
-from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.fake_engine import NOW
+from tests.tui.screen_driven import CacheDriven, open_cache
 from tui.kit.overlays import ConfirmScreen, PageScreen
 
 PANELS = ("providers", "discussions", "settings", "misses")
@@ -130,18 +130,6 @@ async def test_caching_is_disabled_and_enabled_for_a_discussion(run: Run) -> Non
         release.set()
         await driven.until(lambda: len(driven.engine.calls_of("disable")) == 3)
         await driven.until(lambda: not any(each.enabled for each in driven.caches.states[:2]))
-
-
-async def test_read_only_refuses_and_says_why(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with open_cache(run, (80, 24)) as driven:
-        for keys in ("i", "d", "jjjja", ("3", "enter"), ("3", "space")):
-            driven.app.clear_notifications()
-            await driven.press("2", *keys)
-            assert "the workspace is read-only" in driven.toasts, keys
-            changes = ("invalidate", "disable", "enable", "change")
-            assert not any(driven.engine.calls_of(name) for name in changes), keys
-            assert not isinstance(driven.app.screen, ConfirmScreen), keys
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from engine.errors import AutopoiesisError
 from engine.events import CacheGivenUp, Committed, FileChanged, IndexProgress, TurnArrived
 from engine.settings.model import CacheSettings
 from engine.transcripts.turn import Text, Turn
-from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import FASTER, Driven, Run
 from tests.tui.discussion_data import MEMORY, REFACTOR, FakeCaches, invalidated
 from tests.tui.fake_engine import NOW
+from tests.tui.screen_driven import open_cache
 from tui.kit.messages import EventBridge, condense
 from tui.screens.cache.figures import SettingLines
 from tui.screens.cache.screen import CacheState

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from engine.errors import AutopoiesisError
 from engine.events import CacheGivenUp
-from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.discussion_data import NOW, FakeCaches
+from tests.tui.screen_driven import open_cache
 
 Picture = Callable[[Driven, str], None]
 

@@ -12,13 +12,10 @@ import pytest
 from textual.command import CommandList, CommandPalette
 
 from engine.context.views import LedgerView
-from tests.tui.cache_driven import open_cache
 from tests.tui.conftest import Run
-from tests.tui.context_driven import open_context
 from tests.tui.every_screen import each_screen, open_workbench
 from tests.tui.fake_engine import FakeEngine, ledger_rows
-from tests.tui.ledger_driven import open_ledger
-from tests.tui.search_driven import open_search
+from tests.tui.screen_driven import open_context, open_search
 from tui import screens as screens_package
 from tui.kit.command import Need, command
 from tui.kit.commands import Commanded, help_lines
@@ -255,32 +252,3 @@ async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None
         assert "Add the result to a preset" in driven.text
         await driven.press("enter")
         await driven.until(lambda: driven.focused_panel() == "preset")
-
-
-async def test_the_palette_opens_the_ledger_and_lists_its_commands(run: Run) -> None:
-    async with open_ledger(run) as driven:
-        await driven.press("escape")
-        assert not driven.is_open()
-        await driven.press("ctrl+p")
-        await driven.type("open the ledger")
-        await driven.press("enter")
-        await driven.until(driven.is_open)
-        await driven.settle()
-        await driven.press("ctrl+p")
-        await driven.type("verify all entries")
-        await driven.press("enter")
-        await driven.until(lambda: bool(driven.engine.calls_of("verify")))
-
-
-async def test_the_palette_opens_the_caches_and_lists_their_commands(run: Run) -> None:
-    async with open_cache(run) as driven:
-        await driven.press("escape")
-        assert not driven.is_open()
-        await driven.press("ctrl+p")
-        await driven.type("inspect the caches")
-        await driven.press("enter")
-        await driven.until(driven.is_open)
-        await driven.press("ctrl+p")
-        await driven.type("change the period")
-        await driven.press("enter")
-        await driven.until(lambda: driven.state.days == 1)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from tests.store.history import commit, git
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_history_screen import NOW, write
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
 from tui.screens.compare.screen import CompareScreen
 
 FACTS = "knowledge/facts.md"
@@ -41,35 +35,14 @@ PROBE = """- question: Where do the harbour tables come from?
 
 
 class CompareDriven(ScreenDriven[CompareScreen]):
-    """Drives a running compare screen."""
-
-    kind = CompareScreen
-
-    def flat(self) -> str:
-        """The screen's text without frames and line breaks."""
-        return " ".join(self.text.replace("│", " ").split())
+    kind, key = CompareScreen, "B"
 
     def names(self) -> list[str]:
         """The listed branches and snapshots."""
         return [each.name for each in self.screen.sides.items]
 
 
-@asynccontextmanager
-async def open_screen(
-    root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False
-) -> AsyncIterator[CompareDriven]:
-    """Opens the compare screen on a workspace."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driven = CompareDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("B")
-            yield driven
+open_screen = partial(CompareDriven.on_files, now=NOW)
 
 
 @pytest.fixture(scope="module")

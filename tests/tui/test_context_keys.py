@@ -11,10 +11,10 @@ from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
 from tests.tui.context_data import LEFT_OUT, prompt, prompt_before, with_many_results
-from tests.tui.context_driven import ContextDriven, open_context
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, status_view
+from tests.tui.screen_driven import ContextDriven, open_context
 from tui.kit.overlays import ConfirmScreen, PageScreen
-from tui.screens.context.lists import HeadItem, RuleItem, SectionItem
+from tui.screens.context.lists import HeadItem, SectionItem
 
 PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
 
@@ -75,34 +75,6 @@ async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None
         await driven.type("prompt")
         await driven.press("enter")
         assert driven.is_open()
-
-
-async def test_sections_are_grouped_by_layer_with_the_end_of_the_stable_prefix(run: Run) -> None:
-    async with open_context(run, (160, 60)) as driven:
-        items = driven.screen.sections.items
-        heads = [item.number for item in items if isinstance(item, HeadItem)]
-        assert heads == [4, 5, 6, 7, 8, 9, 10, 11, 12]
-        rules = [at for at, item in enumerate(items) if isinstance(item, RuleItem) and item.stable]
-        above = [item for item in items[: rules[0]] if isinstance(item, HeadItem)]
-        assert len(rules) == 1 and above[-1].number == 7
-        compiled = driven.engine.compiled
-        rule = driven.line("stable prefix ends here")
-        assert f"{compiled.stable_prefix_length:,} characters" in rule
-        boundaries = [item.characters for item in items if isinstance(item, RuleItem)]
-        assert tuple(boundaries) == compiled.boundaries
-        row = driven.line("MEMORY.md:7-20")
-        assert "P1" in row and "▇" in row and "memory" in row
-
-
-async def test_number_keys_select_panels_at_every_size(run: Run) -> None:
-    async with open_context(run) as driven:
-        for size in ((120, 40), (80, 24), (60, 16)):
-            await driven.resize(*size)
-            for key in ("2", "4", "3", "1", "3", "4", "2", "1"):
-                await driven.press(key)
-                assert driven.focused_panel() == PANELS[key]
-                panel = driven.screen.panel_named(PANELS[key])
-                assert panel.has_focus and panel.display and panel.size.height > 2, (size, key)
 
 
 async def test_tab_and_enter_show_the_other_panel_if_only_one_fits(run: Run) -> None:

@@ -13,8 +13,8 @@ from engine.events import FileChanged, TurnTraced
 from engine.live.feed import FeedEntry
 from tests.tui.conftest import Run
 from tests.tui.context_data import candidate, candidates, compiled_of, huge_prompt, prompt
-from tests.tui.context_driven import ContextDriven, open_context
 from tests.tui.fake_engine import NOW, REVIEW, SESSION, FakeEngine, review_trace
+from tests.tui.screen_driven import ContextDriven, open_context
 from tests.tui.test_hostile_text import COMBINED, assert_each_harmless, assert_harmless
 from tui.kit.bars import Footer
 

@@ -9,7 +9,7 @@ import pytest
 from engine.errors import BudgetError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.context_data import prompt, prompt_before, with_many_results
-from tests.tui.context_driven import open_context
+from tests.tui.screen_driven import open_context
 
 Picture = Callable[[Driven, str], None]
 

@@ -125,7 +125,7 @@ async def test_every_size_shows_the_focused_panel_and_keys(
 ) -> None:
     if theme == "NO_COLOR":
         monkeypatch.setenv("NO_COLOR", "1")
-    async with open_workbench(sample, (200, 60), theme.replace("NO_COLOR", "")) as driven:
+    async with open_workbench(sample, (200, 60), theme=theme.replace("NO_COLOR", "")) as driven:
         async for screen in each_screen(driven):
             for width, height in ((60, 16), (80, 24), (160, 50)):
                 await driven.resize(width, height)

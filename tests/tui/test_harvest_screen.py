@@ -12,7 +12,7 @@ from engine.knowledge.harvest.report import Consent, Report, Survey
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import FakeEngine, status_view
 from tests.tui.ledger_data import BRAKE, CANDIDATES, DEPLOY, MAILS, PARSER, SCHEMA, harvest_result, results
-from tests.tui.ledger_driven import HarvestDriven, open_harvest
+from tests.tui.screen_driven import HarvestDriven, open_harvest
 
 CHOSEN = ["2026-06-10-parser.md", "2026-06-12-deploy.md", "2026-06-12-mails.md", "2026-06-12-schema.md"]
 

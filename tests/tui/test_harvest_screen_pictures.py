@@ -9,7 +9,7 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import Report, Survey
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.ledger_data import BRAKE, DEPLOY, results
-from tests.tui.ledger_driven import open_harvest
+from tests.tui.screen_driven import open_harvest
 
 Picture = Callable[[Driven, str], None]
 

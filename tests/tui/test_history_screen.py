@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -16,13 +15,8 @@ from engine.history.model import Learned
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
 from tui.screens.history import state as history_state
 from tui.screens.history.screen import HistoryScreen
 
@@ -35,9 +29,7 @@ Picture = Callable[[Driven, str], None]
 
 
 class HistoryDriven(ScreenDriven[HistoryScreen]):
-    """Drives a running history screen."""
-
-    kind = HistoryScreen
+    kind, key = HistoryScreen, "h"
 
     def revision(self) -> str:
         """The selected commit's revision."""
@@ -48,35 +40,13 @@ class HistoryDriven(ScreenDriven[HistoryScreen]):
         """The view next to the commit."""
         return self.screen.state.view
 
-    def flat(self) -> str:
-        """The screen's text without frames and line breaks."""
-        return " ".join(self.text.replace("│", " ").split())
-
     def titles(self) -> list[str]:
         """The subjects in the list."""
         commits = self.screen.commits
         return [commits.item_at(row).entry.title for row in range(commits.row_count)]
 
 
-@asynccontextmanager
-async def open_screen(
-    root: Path, size: tuple[int, int] = (120, 40), *, read_only: bool = False, settle: bool = True
-) -> AsyncIterator[HistoryDriven]:
-    """Opens the history screen of a workspace."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driven = HistoryDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.send("h")
-            await driven.pilot.pause()
-            if settle:
-                await driven.settle()
-            yield driven
+open_screen = partial(HistoryDriven.on_files, now=NOW)
 
 
 def write(root: Path, path: str, text: str) -> None:

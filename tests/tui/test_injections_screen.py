@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from datetime import timedelta
 
@@ -35,9 +34,7 @@ LABELS = ("topic:github-pr-review", f"subscription:{PROCEDURE}", "knowledge:know
 
 
 class InjectionsDriven(ScreenDriven[InjectionsScreen]):
-    """Drives a running injections screen."""
-
-    kind = InjectionsScreen
+    kind, key = InjectionsScreen, "I"
 
 
 def minutes_ago(minutes: int) -> str:
@@ -83,15 +80,7 @@ def write_log(engine: FakeEngine, hostile: str = "") -> None:
     engine.library.refresh()
 
 
-@asynccontextmanager
-async def open_injections(
-    run: Run, size: tuple[int, int] = (120, 40), **changes: object
-) -> AsyncIterator[InjectionsDriven]:
-    """Opens the injections screen."""
-    async with run(size, **changes) as workbench:
-        driven = InjectionsDriven(workbench.app, workbench.pilot, workbench.engine)
-        await driven.press("I")
-        yield driven
+open_injections = InjectionsDriven.on_fakes
 
 
 async def test_injection_with_reasons_text_and_source(

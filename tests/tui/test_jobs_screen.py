@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -18,20 +17,10 @@ from tui.screens.jobs.screen import JobsScreen
 
 
 class JobsDriven(ScreenDriven[JobsScreen]):
-    """Drives a running jobs screen."""
-
-    kind = JobsScreen
+    kind, key = JobsScreen, "J"
 
 
-@asynccontextmanager
-async def open_jobs(
-    run: Run, size: tuple[int, int] = (120, 40), **changes: object
-) -> AsyncIterator[JobsDriven]:
-    """Opens the jobs screen."""
-    async with run(size, **changes) as workbench:
-        driven = JobsDriven(workbench.app, workbench.pilot, workbench.engine)
-        await driven.press("J")
-        yield driven
+open_jobs = JobsDriven.on_fakes
 
 
 async def test_jobs_with_next_run_last_result_and_log(run: Run) -> None:

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 from engine.engine import Engine
 from engine.knowledge.category_files import entries
-from tests.tui.fake_engine import FakeEngine
-from tests.tui.knowledge_driven import KnowledgeDriven
+from tests.tui.screen_driven import KnowledgeDriven
 from tests.tui.test_review_engine import subjects
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
 from tui.screens.knowledge.pieces import DigestPiece
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 
-@asynccontextmanager
-async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[KnowledgeDriven]:
-    """Opens the knowledge screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = KnowledgeDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("K")
-            yield driven
+open_screen = partial(KnowledgeDriven.on_files, now=NOW)
 
 
 async def test_groups_match_the_files_and_the_digest_is_switched(sample: Path) -> None:

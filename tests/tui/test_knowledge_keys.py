@@ -9,9 +9,9 @@ import pytest
 from engine.errors import AutopoiesisError
 from engine.events import FileChanged
 from tests.tui.conftest import SIZES, Run
-from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.fake_engine import NOW
 from tests.tui.knowledge_data import digest_view
-from tests.tui.knowledge_driven import open_knowledge
+from tests.tui.screen_driven import open_knowledge
 from tests.tui.test_cache_live import record_output
 from tui.kit.overlays import ConfirmScreen
 
@@ -185,15 +185,6 @@ async def test_e_opens_the_line_and_y_copies_it(run: Run, monkeypatch: pytest.Mo
         await driven.group("playbooks")
         await driven.press("e")
         assert "the file does not exist yet" in driven.toasts
-
-
-async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with open_knowledge(run, (80, 24)) as driven:
-        await driven.group("notes")
-        await driven.press("b", "D", "R")
-        assert driven.toasts.count("the workspace is read-only") == 3
-        assert not any(driven.engine.calls_of(name) for name in ("rebind", "turn off", "regenerate"))
 
 
 async def test_file_changes_are_shown(run: Run) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.knowledge_driven import open_knowledge
+from tests.tui.screen_driven import open_knowledge
 from tui.screens.knowledge.pieces import TITLES
 
 Picture = Callable[[Driven, str], None]

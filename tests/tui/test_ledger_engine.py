@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from engine.engine import Engine
-from tests.tui.fake_engine import FakeEngine
-from tests.tui.ledger_driven import HarvestDriven, LedgerDriven
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
+from tests.tui.screen_driven import HarvestDriven, LedgerDriven
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 CALL = "conversations/2026-06-11-vestrand-gateway-call.md"
 
 
-@asynccontextmanager
-async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[LedgerDriven]:
-    """Opens the ledger screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = LedgerDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("L")
-            await driven.settle()
-            yield driven
+open_screen = partial(LedgerDriven.on_files, now=NOW)
 
 
 @pytest.fixture

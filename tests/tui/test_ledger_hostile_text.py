@@ -10,7 +10,7 @@ from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import CANDIDATES, FAILED, HARVESTED, harvest_result
-from tests.tui.ledger_driven import Prepare, open_harvest, open_ledger
+from tests.tui.screen_driven import Prepare, open_harvest, open_ledger
 from tests.tui.test_hostile_text import COMBINED, assert_each_harmless, assert_harmless
 
 

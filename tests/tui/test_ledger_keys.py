@@ -11,7 +11,7 @@ from engine.events import FileChanged
 from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.ledger_data import FAILED, HARVESTED, INVALID, LARGE, LINES, LOST, RECLAIMED, UNHARVESTED
-from tests.tui.ledger_driven import LedgerDriven, open_ledger
+from tests.tui.screen_driven import LedgerDriven, open_ledger
 
 BROKEN = LedgerBroken(
     "cannot be read as a ledger (JSONDecodeError)",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from engine.errors import LedgerBroken
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.ledger_driven import open_ledger
+from tests.tui.screen_driven import open_ledger
 
 Picture = Callable[[Driven, str], None]
 

@@ -22,9 +22,7 @@ TAGGED = drafted("Tagging", "A version is tagged.", "Sign it.", ["tag 0.15"])
 
 
 class PlaybooksDriven(ScreenDriven[PlaybooksScreen]):
-    """Drives a running playbooks screen."""
-
-    kind = PlaybooksScreen
+    kind, key = PlaybooksScreen, "P"
 
     def editing(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         """Replaces the editor by one that changes nothing; returns the files it is opened with."""

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from engine.engine import Engine
 from engine.knowledge.file_changes import FileChange, Step
 from engine.lifecycle.proposals import Proposal, submit
-from tests.tui.fake_engine import FakeEngine
 from tests.tui.review_data import pending_item
-from tests.tui.review_driven import ReviewDriven
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
+from tests.tui.screen_driven import ReviewDriven
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 SOURCE_LINE = "tool: The tide table of Nordersiel is published every first of October."
@@ -44,20 +37,7 @@ def workspace(sample: Path) -> Path:
     return sample
 
 
-@asynccontextmanager
-async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[ReviewDriven]:
-    """Opens the review screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = ReviewDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("v")
-            yield driven
+open_screen = partial(ReviewDriven.on_files, now=NOW)
 
 
 def subjects(root: Path) -> str:
@@ -134,6 +114,6 @@ async def test_change_of_files_is_shown_as_a_diff_and_applied(workspace: Path) -
 async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
     before = (workspace / "knowledge/facts.md").read_bytes()
     async with open_screen(workspace, read_only=True) as driven:
-        await driven.press("a", "A")
-        assert "the workspace is read-only" in driven.toasts and len(driven.listed()) == 3
+        await driven.press("a", "x", "E", "A")
+        assert driven.toasts.count("the workspace is read-only") == 4 and len(driven.listed()) == 3
     assert (workspace / "knowledge/facts.md").read_bytes() == before

@@ -6,7 +6,7 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Run
 from tests.tui.review_data import INBOX, pending_item
-from tests.tui.review_driven import open_review
+from tests.tui.screen_driven import open_review
 from tests.tui.test_hostile_text import COMBINED, assert_each_harmless, assert_harmless
 
 

@@ -11,9 +11,9 @@ from engine.events import FileChanged, GateAsked
 from engine.knowledge.pages import commands_page
 from engine.knowledge.proposed import WHY
 from tests.tui.conftest import SIZES, Run
-from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.fake_engine import NOW
 from tests.tui.review_data import pending_item, review_items
-from tests.tui.review_driven import open_review
+from tests.tui.screen_driven import open_review
 from tests.tui.test_cache_live import record_output
 from tui.kit.overlays import ConfirmScreen
 
@@ -239,11 +239,3 @@ async def test_new_items_are_listed_and_the_selection_stays(run: Run) -> None:
         driven.engine.publish(changed)
         await driven.settle()
         assert driven.listed()[-1] == "Something new." and driven.selected() == SLOT
-
-
-async def test_read_only_shows_and_changes_nothing(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with open_review(run, (80, 24)) as driven:
-        await driven.press("a", "x", "E", "A")
-        assert driven.toasts.count("the workspace is read-only") == 4 and not driven.verdicts()
-        assert driven.focused_panel() == "queue" and not isinstance(driven.app.screen, ConfirmScreen)

@@ -9,7 +9,7 @@ from engine.events import FileChanged
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.review_data import pending_item, review_items
-from tests.tui.review_driven import open_review
+from tests.tui.screen_driven import open_review
 
 Picture = Callable[[Driven, str], None]
 RISKY = pending_item(

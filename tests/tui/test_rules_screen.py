@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -19,13 +18,8 @@ from engine.rules.rules import Change
 from tests.conftest import GIT_IDENTITY
 from tests.store.history import commit, git
 from tests.tui.conftest import SIZES, Driven
-from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import ScreenDriven
 from tests.tui.test_hostile_text import HOSTILE, assert_harmless
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
 from tui.screens.rules.screen import RulesScreen
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
@@ -59,9 +53,7 @@ Picture = Callable[[Driven, str], None]
 
 
 class RulesDriven(ScreenDriven[RulesScreen]):
-    """Drives a running rules screen."""
-
-    kind = RulesScreen
+    kind, key = RulesScreen, "R"
 
     def listed(self) -> list[Rule]:
         """The listed rules."""
@@ -86,33 +78,8 @@ class RulesDriven(ScreenDriven[RulesScreen]):
         self.app.clear_notifications()
         await self.settle()
 
-    def flat(self) -> str:
-        """The screen's text without frames and line breaks."""
-        return " ".join(self.text.replace("│", " ").split())
 
-
-@asynccontextmanager
-async def open_screen(
-    root: Path,
-    size: tuple[int, int] = (120, 40),
-    *,
-    theme: str = "",
-    read_only: bool = False,
-    grace_s: float = 0.0,
-) -> AsyncIterator[RulesDriven]:
-    """Opens the rules screen of a workspace."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=grace_s),
-            theme=theme,
-        )
-        async with app.run_test(size=size, notifications=True) as pilot:
-            driven = RulesDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("R")
-            yield driven
+open_screen = partial(RulesDriven.on_files, now=NOW, grace_s=0.0)
 
 
 def write(root: Path, sessions: Sequence[tuple[str, str, str, str]]) -> None:

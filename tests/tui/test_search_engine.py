@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import cast
 
 from engine.engine import Engine
-from tests.tui.fake_engine import FakeEngine
-from tests.tui.search_driven import SearchDriven
-from tests.tui.threadless import ThreadlessEngine
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
+from tests.tui.screen_driven import SearchDriven, ThreadlessEngine
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 QUERY = "replication slot retained WAL"
@@ -28,20 +21,7 @@ class IndexedEngine(ThreadlessEngine):
         self.refresh_index()
 
 
-@asynccontextmanager
-async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[SearchDriven]:
-    """Opens the search screen with the real engine."""
-    with IndexedEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = SearchDriven(app, pilot, cast("FakeEngine", engine))
-            await driven.settle()
-            await driven.press("s")
-            yield driven
+open_screen = partial(SearchDriven.on_files, now=NOW, engine=IndexedEngine)
 
 
 async def test_results_are_shown_in_their_file_and_can_be_added_to_a_preset(sample: Path) -> None:

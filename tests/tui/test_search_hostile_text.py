@@ -8,8 +8,8 @@ from engine.errors import AutopoiesisError
 from engine.search.reports import Skipped
 from engine.search.results import SearchResult
 from tests.tui.conftest import Run
+from tests.tui.screen_driven import open_search
 from tests.tui.search_data import READY, RESULTS, SESSION
-from tests.tui.search_driven import open_search
 from tests.tui.test_hostile_text import COMBINED, HOSTILE, assert_each_harmless, assert_harmless
 
 

@@ -9,9 +9,9 @@ import pytest
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import SIZES, Run
-from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.fake_engine import NOW
+from tests.tui.screen_driven import SearchDriven, open_search
 from tests.tui.search_data import DECISIONS, JOURNAL, RESULTS, SESSION, many_results
-from tests.tui.search_driven import SearchDriven, open_search
 from tui.kit.overlays import PageScreen
 
 QUERY = "connection pool timeout"
@@ -305,15 +305,6 @@ async def test_a_adds_the_lines_to_a_preset(run: Run) -> None:
         assert len(driven.fake_search.calls_of("add")) == 1, "the second one waits"
         release.set()
         await driven.until(lambda: [call[1] for call in driven.fake_search.calls_of("add")] == ["one", "two"])
-
-
-async def test_read_only_refuses_presets_and_nothing_else(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with open_search(run, query=QUERY) as driven:
-        await driven.press("a")
-        assert driven.focused_panel() == "results" and "the workspace is read-only" in driven.toasts
-        await driven.press("y", "j", "w")
-        assert driven.app.clipboard == f"{SESSION}:19"
 
 
 async def test_m_and_moving_past_the_end_load_more(run: Run) -> None:

@@ -11,8 +11,8 @@ from engine.events import FileChanged, IndexProgress
 from engine.search.reports import IndexStatus
 from tests.tui.conftest import FASTER, Run
 from tests.tui.fake_engine import NOW
+from tests.tui.screen_driven import open_search
 from tests.tui.search_data import BUILDING, DECISIONS, READY, RESULTS, SESSION, WITHOUT_VECTORS, many_results
-from tests.tui.search_driven import open_search
 from tui.screens.search.screen import POLL_S
 from tui.screens.search.state import Answer, Search, SearchState
 

@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.screen_driven import open_search
 from tests.tui.search_data import BUILDING, many_results
-from tests.tui.search_driven import open_search
 
 Picture = Callable[[Driven, str], None]
 QUERY = "connection pool timeout"

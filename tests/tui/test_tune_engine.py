@@ -16,13 +16,7 @@ from engine.activation.policy import Thresholds
 from engine.activation.trace import Funnel, Message, TopicTrace, Trace
 from engine.engine import Engine
 from tests.conftest import made_or_copied
-from tests.tui.fake_engine import FakeEngine
-from tests.tui.threadless import ThreadlessEngine
-from tests.tui.tune_driven import TuneDriven
-from tui.app import WorkbenchApp
-from tui.kit.preferences import Preferences
-from tui.kit.questions import Clock
-from tui.screens.tune.screen import TuneScreen
+from tests.tui.screen_driven import TuneDriven, open_workbench
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 TOPIC = "dashboard-frontend"
@@ -75,20 +69,8 @@ def git(root: Path, *words: str) -> str:
 
 @asynccontextmanager
 async def open_screen(root: Path, *, read_only: bool = False) -> AsyncIterator[TuneDriven]:
-    """Opens the tune screen with the real engine."""
-    with ThreadlessEngine.open(root, clock=lambda: NOW, read_only=read_only) as engine:
-        app = WorkbenchApp(
-            engine,
-            preferences=Preferences(root.parent / "tui.yaml"),
-            clock=Clock(now=lambda: NOW, monotonic=lambda: 1000.0, grace_s=0.0),
-        )
-        async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            driven = TuneDriven(app, pilot, cast(FakeEngine, engine))
-            await driven.settle()
-            app.push_screen(TuneScreen(app.bench, TOPIC))
-            await pilot.pause()
-            await driven.settle()
-            yield driven
+    async with open_workbench(root, now=NOW, read_only=read_only, grace_s=0.0) as workbench:
+        yield await TuneDriven.on_topic(workbench, TOPIC)
 
 
 async def test_a_moved_threshold_is_written_committed_and_undone(root: Path) -> None:

@@ -13,9 +13,9 @@ from engine.activation.tuning.tuning import Applied
 from engine.errors import AutopoiesisError
 from engine.events import GateAsked
 from tests.tui.conftest import Run
-from tests.tui.fake_engine import NOW, FakeEngine, status_view
+from tests.tui.fake_engine import NOW, FakeEngine
+from tests.tui.screen_driven import TuneDriven, open_tune
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
-from tests.tui.tune_driven import TuneDriven, open_tune
 from tui.kit.overlays import ConfirmScreen, PageScreen
 from tui.screens.tune.draw import cost_per_day, per_day
 
@@ -140,20 +140,6 @@ async def test_refused_commands_say_why(run: Run) -> None:
         await driven.press("enter")
         assert "the topic's file no longer exists" in driven.text
         assert len(driven.tuning.calls_of("apply")) == 1
-
-
-async def test_a_read_only_workspace_refuses_visibly(run: Run, engine: FakeEngine) -> None:
-    engine.status_value = status_view(read_only=True)
-    async with open_tune(run) as driven:
-        await driven.press("L")
-        assert "read-only: cannot apply" in driven.text
-        for key in ("enter", "y", "n", "z"):
-            driven.app.clear_notifications()
-            await driven.press(key)
-            assert "the workspace is read-only" in driven.text, key
-        assert not driven.tuning.calls_of("apply") and not driven.tuning.calls_of("label")
-        await driven.press("f")
-        assert driven.tuning.calls_of("propose")
 
 
 async def test_keys_never_wait_for_writes_or_fits(run: Run) -> None:
@@ -458,22 +444,6 @@ async def test_on_a_small_terminal_everything_is_reachable(run: Run) -> None:
         assert driven.zoomed() == "decisions" and driven.screen.decisions.size.height > 15
         await driven.press("underscore")
         assert driven.zoomed() is None and driven.screen.scores.region.area
-
-
-async def test_every_size_is_usable_and_a_too_small_one_says_so(run: Run) -> None:
-    async with open_tune(run) as driven:
-        await driven.press("L", "c", "H")
-        for size in ((60, 16), (72, 20), (80, 24), (99, 31), (100, 32), (160, 45), (200, 60)):
-            await driven.resize(*size)
-            assert "gate .20" in driven.text and "active .65" in driven.text, size
-            assert "F1" in driven.text and "flip" in driven.text, size
-            assert driven.screen.decisions.size.height >= 3, size
-            assert all(len(line) <= size[0] for line in driven.lines), size
-        await driven.resize(59, 15)
-        assert "needs 60×16" in driven.text
-        await driven.resize(120, 40)
-        await driven.press("right")
-        assert driven.now == Thresholds(0.21, 0.65) and "needs 60×16" not in driven.text
 
 
 async def test_common_commands_work_on_this_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from engine.errors import AutopoiesisError
 from engine.events import FileChanged, TopicsReloaded, TurnTraced
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import NOW, FakeEngine, review_trace, status_view
+from tests.tui.screen_driven import open_tune
 from tests.tui.tune_data import Kind, decision, decisions, topic
-from tests.tui.tune_driven import open_tune
 
 
 async def test_while_the_log_is_read_the_screen_says_so_and_refuses_commands(run: Run) -> None:

@@ -9,8 +9,8 @@ import pytest
 from engine.errors import AutopoiesisError
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine
+from tests.tui.screen_driven import open_tune
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
-from tests.tui.tune_driven import open_tune
 
 Picture = Callable[[Driven, str], None]
 
