@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tests.tui.conftest import SIZES, SNAPSHOTS
+from tests.tui.test_screen_pictures import PICTURES
 
 VALUES = {
     "size": "|".join([*SIZES, "60x16"]),
@@ -23,6 +24,9 @@ def patterns_in(path: Path) -> list[re.Pattern[str]]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "picture":
             name = node.args[1]
+            if isinstance(name, ast.Name):  # each of a table
+                found += [re.compile(re.escape(each)) for each in PICTURES]
+                continue
             parts = name.values if isinstance(name, ast.JoinedStr) else [name]
             found.append(re.compile("".join(map(pattern, parts))))
     return found
