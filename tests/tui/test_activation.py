@@ -44,13 +44,10 @@ from tui.render.message import (
     message_rows,
     word_texts,
 )
-from tui.render.roles import PLAIN, Roles
+from tui.render.roles import PLAIN
 from tui.render.shown import Shown
 from tui.render.table import SIGNS, Table, tabulate
 
-ROLES = Roles.of(
-    dict.fromkeys(Roles.__dataclass_fields__, "#112233") | {"tier1": "#00ffff", "tier2": "#9999ff"}
-)
 FORMS: tuple[Form, ...] = ("full", "close", "brief", "briefest")
 
 

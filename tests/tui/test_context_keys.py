@@ -16,8 +16,6 @@ from tests.tui.screen_driven import ContextDriven, open_context
 from tui.kit.overlays import ConfirmScreen, PageScreen
 from tui.screens.context.lists import HeadItem, SectionItem
 
-PANELS = {"1": "sections", "2": "text", "3": "left-out", "4": "slots"}
-
 
 def clipboard(driven: ContextDriven) -> str:
     """The clipboard's content."""
@@ -31,50 +29,6 @@ async def select(driven: ContextDriven, label: str) -> None:
             return
         await driven.press("j")
     raise AssertionError(f"{label} was not reached")
-
-
-async def test_c_opens_the_screen_and_keys_move_between_panels(run: Run) -> None:
-    async with open_context(run) as driven:
-        assert REVIEW in driven.text and driven.focused_panel() == "sections"
-        assert driven.label == "system:system.md"
-        line = driven.line("for the reply")
-        tokens = driven.engine.compiled.tokens
-        assert f"{tokens} of 1,024 tok · {round(100 * tokens / 1024)} % · 128 for the reply" in line
-        assert "5 left out · 4 turns dropped, 1 unflushed" in line
-        assert "topics github-pr-review, code-style" in driven.text
-        seen = []
-        for _press in range(3):
-            await driven.press("tab")
-            seen.append(driven.focused_panel())
-        assert seen == ["text", "slots", "sections"]
-        await driven.press("shift+tab")
-        assert driven.focused_panel() == "slots"
-        await driven.press("1")
-        await driven.press("j")
-        assert driven.label == "identity:SOUL.md" and "I am Wren." in driven.text
-        assert "why always in the prompt" in driven.text
-        await driven.press("k", "k")
-        assert driven.label == "system:system.md"
-        await driven.press("G")
-        assert driven.label == "message" and "why the message to answer" in driven.text
-        await driven.press("g")
-        assert driven.label == "system:system.md"
-        await driven.press("ctrl+d")
-        assert driven.label not in ("system:system.md", "message")
-        await driven.press("ctrl+u")
-        assert driven.label == "system:system.md"
-        await driven.press("2", "plus")
-        assert driven.screen.text.size.width > 100 and not driven.screen.sections.display
-        await driven.press("1")
-        assert driven.zoomed() == "sections" and "always in the prompt" in driven.text
-        await driven.press("underscore")
-        assert driven.zoomed() is None and driven.focused_panel() == "sections"
-        await driven.press("escape")
-        assert not driven.is_open() and driven.panel() == "feed"
-        await driven.press("ctrl+p")
-        await driven.type("prompt")
-        await driven.press("enter")
-        assert driven.is_open()
 
 
 async def test_tab_and_enter_show_the_other_panel_if_only_one_fits(run: Run) -> None:

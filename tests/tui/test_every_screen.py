@@ -19,6 +19,7 @@ from tui.kit.bars import Footer
 from tui.kit.commands import Commanded
 from tui.kit.full_screen import FullScreen
 from tui.kit.lanes import Lane
+from tui.kit.overlays import PageScreen
 
 HARMLESS_KEYS = ("G", "Y", "plus", "question_mark", "escape")
 """Keys that change nothing but what is shown, on every screen."""
@@ -138,3 +139,31 @@ async def test_every_size_shows_the_focused_panel_and_keys(
             await driven.resize(59, 16)
             assert "The terminal is too small: 59×16." in driven.text
             await driven.resize(200, 60)
+
+
+async def test_the_keys_for_panels_help_and_back_work_on_every_screen(sample: Path) -> None:
+    async with open_workbench(sample) as driven:
+        driven.bench.searched = "gauge"
+        async for screen in each_screen(driven):
+            reached = set()
+            for at in range(1, 1 + len(screen.catalog.panels)):
+                if screen.in_line:
+                    await driven.press("tab")
+                await driven.press(str(at))
+                reached.add(name := screen.panel_in_use)
+                if screen.zoomed is None:  # a folded panel opens enlarged
+                    await driven.press("plus")
+                assert screen.zoomed == name and screen.in_view() == (name,), screen
+                await driven.press("question_mark")
+                assert isinstance(driven.app.screen, PageScreen), (screen, name)
+                await driven.press("escape", "G", "g", "underscore")
+                assert (screen.zoomed, screen.panel_in_use) == (None, name), screen
+            assert reached >= set(screen.offered()), screen
+            there, stops = screen.panel_in_use, screen.stops()
+            await driven.press(*["tab"] * len(stops))
+            assert screen.panel_in_use == there, (screen, stops)
+            await driven.press("shift+tab")
+            assert screen.panel_in_use == stops[stops.index(there) - 1], (screen, stops)
+            if screen is not driven.bench:
+                await driven.press("tab", *["escape"] * 3)
+                assert not screen.is_attached and driven.app.is_running

@@ -12,7 +12,6 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.screen_driven import SearchDriven, open_search
 from tests.tui.search_data import DECISIONS, JOURNAL, RESULTS, SESSION, many_results
-from tui.kit.overlays import PageScreen
 
 QUERY = "connection pool timeout"
 
@@ -128,37 +127,8 @@ async def test_the_selection_moves_and_enter_reads_it(run: Run) -> None:
         assert driven.screen.results.cursor == 2 and driven.screen.focused is not None
 
 
-async def test_numbers_tab_w_and_plus_move_between_panels(run: Run) -> None:
+async def test_w_shows_and_hides_why(run: Run) -> None:
     async with open_search(run, query=QUERY) as driven:
-        for key, name in {"2": "preview", "3": "why", "1": "results"}.items():
-            await driven.press(key)
-            assert driven.focused_panel() == name
-        seen = []
-        for _press in range(4):
-            await driven.press("tab")
-            seen.append(driven.focused_panel())
-        assert seen == ["preview", "why", "query", "results"]
-        await driven.press("shift+tab")
-        assert driven.focused_panel() == "query"
-        await driven.press("shift+tab")
-        assert driven.focused_panel() == "why"
-        # help describes the focused panel
-        await driven.press("question_mark")
-        assert isinstance(driven.app.screen, PageScreen) and "on this screen" in driven.text
-        await driven.press("escape")
-        assert driven.focused_panel() == "why"
-        # plus zooms and underscore restores
-        for key, name in {"1": "results", "2": "preview", "3": "why"}.items():
-            await driven.press(key, "plus")
-            assert driven.zoomed() == name
-            assert driven.screen.panel_named(name).size.width > 110
-            await driven.press("underscore")
-            assert driven.zoomed() is None and driven.focused_panel() == name
-        await driven.press("plus", "1")
-        assert driven.zoomed() == "results"
-        await driven.press("escape")
-        assert driven.zoomed() is None and driven.is_open()
-        # w shows and hides the why panel
         assert driven.shows("why")
         await driven.press("w")
         assert not driven.shows("why") and driven.shows("preview")
