@@ -71,9 +71,7 @@ class Offer(NamedTuple):
     """Whether it can be meant: a page may open just when its key is pressed for something else."""
 
 
-class PagePanel(LinesPanel):
-    name_of = "feed"
-
+class PagePanel(LinesPanel, panel="feed", words=""):
     def __init__(self, title: str, build: Builder, keys: str = KEYS) -> None:
         super().__init__(id="page")
         self._title = title
@@ -144,10 +142,8 @@ class PageScreen(Overlay[None]):
         self.notify(clipboard.copied(self.app, self.panel.selected_text()), markup=False)
 
 
-class QuestionPanel(LinesPanel):
+class QuestionPanel(LinesPanel, panel="feed", words=""):
     """The question with its two answers, one of them selected. A long question scrolls above the answers."""
-
-    name_of = "feed"
 
     def __init__(self, title: str, question: str, answer: str) -> None:
         super().__init__(id="confirm")

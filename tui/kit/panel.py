@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.style import Style as RichStyle
 from textual.content import Content
@@ -51,7 +51,10 @@ def moved(motion: Motion, at: int, last: int, half: int) -> int:
 
 
 class Panel(ScrollView, can_focus=True, inherit_bindings=False):
-    """A framed area drawn line by line. It binds no keys; the screen handles them and calls ``move``."""
+    """A framed area drawn line by line. It binds no keys; the screen handles them and calls ``move``.
+
+    A subclass gives its name, the number of its key and the title's words, which are its name by default.
+    """
 
     name_of: ClassVar[str]
     number: ClassVar[str] = ""
@@ -61,6 +64,13 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     _under: RichStyle | None = None
     _frame: tuple[str, str, bool] = ("", "", False)
     _framed: tuple[str, str, bool, int] | None = None
+
+    def __init_subclass__(
+        cls, panel: str = "", number: str = "", words: str | None = None, **rest: Any
+    ) -> None:
+        if panel:
+            cls.name_of, cls.number, cls.words = panel, number, panel if words is None else words
+        super().__init_subclass__(**rest)
 
     @property
     def roles(self) -> Roles:

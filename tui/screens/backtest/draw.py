@@ -65,10 +65,7 @@ def draw_listed(item: Listed, width: int, roles: Roles, *, chosen: bool) -> Row:
     return row.add(first_line(prompt.message), words).cut(width)
 
 
-class PromptsPanel(KeyedRows[Listed]):
-    name_of = "prompts"
-    number = "1"
-    words = "prompts"
+class PromptsPanel(KeyedRows[Listed], panel="prompts", number="1"):
     always_lit = True
     signs = (*SIGNS.values(), *RATED.values())
     shows_rest = True
@@ -171,10 +168,7 @@ def _place_row(row: Row, facts: str, place: Place, width: int, roles: Roles) -> 
     return row.add(clip_start(f"{place.path}:{place.line}", width - row.cells), roles.muted)
 
 
-class ToldPanel(SelectablePage[ToldView]):
-    name_of = "told"
-    number = "2"
-    words = "told"
+class ToldPanel(SelectablePage[ToldView], panel="told", number="2"):
     signs = tuple(RATED.values())
 
     nothing = "nothing yet"

@@ -182,12 +182,9 @@ def chat_model(overview: CacheOverview) -> str:
     return f"chat model: {provider}{f', {model}' if model else ''}"
 
 
-class ProvidersPanel(LinesPanel):
+class ProvidersPanel(LinesPanel, panel="providers", number="1"):
     """A row for each provider; the time left is updated every second."""
 
-    name_of = "providers"
-    number = "1"
-    words = "providers"
     signs = (
         ("▸", "the provider that chats use"),
         ("hit", "the share of input tokens read from a cache"),
@@ -367,12 +364,9 @@ def setting_text(name: str, value: object) -> str:
     return _ttl_text(value)
 
 
-class SettingsPanel(KeyedRows[SettingItem]):
+class SettingsPanel(KeyedRows[SettingItem], panel="settings", number="3"):
     """A line for each setting; the lower border shows the selected one's location in the file."""
 
-    name_of = "settings"
-    number = "3"
-    words = "settings"
     signs = (
         ("[x]", "on; settings apply to the whole workspace and are stored in memory-config.yaml"),
         ("◂▸", "space or enter selects the next value"),

@@ -252,12 +252,9 @@ def _invalidated(state: DiscussionCacheState) -> str:
     return ", ".join(filter(None, (_time(state.invalidated_at), by_hand)))
 
 
-class DiscussionsPanel(KeyedRows[DiscussionItem]):
+class DiscussionsPanel(KeyedRows[DiscussionItem], panel="discussions", number="2"):
     """A line for each discussion; the lower border shows the reason for the selected one's last miss."""
 
-    name_of = "discussions"
-    number = "2"
-    words = "discussions"
     always_lit = True
     signs = (
         ("●", "cached, according to the provider's responses"),
@@ -422,12 +419,9 @@ def draw_culprit(each: Culprit, found: Misses, width: int, roles: Roles) -> list
     return [*rows, Row(), *wrap([(advice, roles.muted)], width)]
 
 
-class MissesPanel(KeyedRows[MissItem]):
+class MissesPanel(KeyedRows[MissItem], panel="misses", number="4"):
     """The last miss, then the culprits, most expensive first; the frame shows the tally."""
 
-    name_of = "misses"
-    number = "4"
-    words = "misses"
     signs = (
         ("L6", "the prompt layer that changed, 1 to 7"),
         ("×", "how often it broke a prefix, followed by the tokens resent and their cost"),

@@ -82,12 +82,9 @@ def read_sides(engine: Engine) -> tuple[SideItem, ...]:
     return (head, *branches, *tags)
 
 
-class SidesPanel(KeyedRows[SideItem]):
+class SidesPanel(KeyedRows[SideItem], panel="sides", number="1", words="compare"):
     """A line for each branch or snapshot that can be compared."""
 
-    name_of = "sides"
-    number = "1"
-    words = "compare"
     always_lit = True
     signs = ((LEFT, "the left side"), (RIGHT, "the right side"))
     head = "branches and snapshots"
@@ -106,12 +103,9 @@ class SidesPanel(KeyedRows[SideItem]):
         return f"{item.name} {item.revision}"
 
 
-class FilesPanel(KeyedRows[FileItem]):
+class FilesPanel(KeyedRows[FileItem], panel="files", number="2", words="differences"):
     """The overview, then a line for each file that differs."""
 
-    name_of = "files"
-    number = "2"
-    words = "differences"
     always_lit = True
 
     def key(self, item: FileItem) -> str:
@@ -144,9 +138,7 @@ class Pair(NamedTuple):
     differ: bool = False
 
 
-class TextPanel(LinesPanel):
-    name_of = "text"
-    number = "3"
+class TextPanel(LinesPanel, panel="text", number="3", words=""):
     _draw: Draw | None = None
     _about: object = None
 

@@ -154,15 +154,12 @@ def _style(page: TextPage, at: int, line: str, roles: Roles) -> Style:
     return roles.strong if line.startswith("#") else roles.normal
 
 
-class TextPanel(Panel):
+class TextPanel(Panel, panel="text", number="2"):
     """Panel 2: a fixed head with facts about a section, and its scrolling text.
 
     Lines are drawn only when visible, so a prompt of a million tokens costs no more than a screenful.
     """
 
-    name_of = "text"
-    number = "2"
-    words = "text"
     page = TextPage(())
     head: tuple[Row, ...] = ()
     _title = ""

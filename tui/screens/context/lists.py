@@ -433,12 +433,9 @@ class EntryList(RowList[ListItem]):
         return f"P{entry.priority} {entry.kind} {entry.place} {entry.tokens}{score} {entry.note}"
 
 
-class SectionsPanel(EntryList):
+class SectionsPanel(EntryList, panel="sections", number="1"):
     """Panel 1: the sections by layer, or the changed ones in a comparison."""
 
-    name_of = "sections"
-    number = "1"
-    words = "sections"
     signs = (
         ("━", "end of the stable prefix: everything above is the same for every message"),
         ("┄", "cache boundary: a provider may cache everything above"),
@@ -448,12 +445,9 @@ class SectionsPanel(EntryList):
     )
 
 
-class LeftOutPanel(EntryList):
+class LeftOutPanel(EntryList, panel="left-out", number="3", words="left out"):
     """Panel 3: what was left out."""
 
-    name_of = "left-out"
-    number = "3"
-    words = "left out"
     signs = (
         ("P0", "budget priority, 0 to 4"),
         (".62", "search score"),
@@ -462,12 +456,8 @@ class LeftOutPanel(EntryList):
     reasons = True
 
 
-class SlotsPanel(LinesPanel):
+class SlotsPanel(LinesPanel, panel="slots", number="4", words="budget"):
     """Panel 4: use and cap of each slot."""
-
-    name_of = "slots"
-    number = "4"
-    words = "budget"
 
     _whole: Compiled | None = None
     _budget: Compiled | None = None

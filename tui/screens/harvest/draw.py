@@ -181,29 +181,21 @@ class ChoicesPanel(KeyedRows[Choice]):
         return " ".join(filter(None, (each.kind, each.path, str(each.size), each.why, each.sha256)))
 
 
-class SurveyPanel(ChoicesPanel):
+class SurveyPanel(ChoicesPanel, panel="survey", words="conversations"):
     """Step 1: the conversations found."""
 
-    name_of = "survey"
 
-
-class PickPanel(ChoicesPanel):
+class PickPanel(ChoicesPanel, panel="pick", number="1", words="conversations"):
     """Step 2: the conversations to harvest."""
 
-    name_of = "pick"
-    number = "1"
     signs = (
         ("[x]", "selected; space toggles"),
         ("·", "skipped, for the reason shown"),
     )
 
 
-class SwitchesPanel(KeyedRows[SwitchItem]):
+class SwitchesPanel(KeyedRows[SwitchItem], panel="switches", number="2", words="options"):
     """Step 2: the options."""
-
-    name_of = "switches"
-    number = "2"
-    words = "options"
 
     def key(self, item: SwitchItem) -> str:
         return item.name
@@ -225,11 +217,9 @@ class SwitchesPanel(KeyedRows[SwitchItem]):
         return f"{item.title}: {'on' if item.on else 'off'}"
 
 
-class ProgressPanel(KeyedRows[StageItem]):
+class ProgressPanel(KeyedRows[StageItem], panel="progress", words="conversations"):
     """Step 3: what would be harvested, then the progress of each conversation; follows the current one."""
 
-    name_of = "progress"
-    words = "conversations"
     signs = (
         ("·", "queued"),
         ("…", "in progress"),
@@ -270,11 +260,8 @@ class ProgressPanel(KeyedRows[StageItem]):
 _fact = partial(fact, labels=_LABEL)
 
 
-class OutcomePanel(LinesPanel):
+class OutcomePanel(LinesPanel, panel="outcome", words="result"):
     """Step 4: the result."""
-
-    name_of = "outcome"
-    words = "result"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -135,12 +135,9 @@ def draw_none(phase: Phase, problem: str, narrowed: str, more: bool, width: int,
     return wrap([(f"no commit {narrowed}{rest}", roles.muted)], width)
 
 
-class CommitsPanel(KeyedRows[CommitRow]):
+class CommitsPanel(KeyedRows[CommitRow], panel="commits", number="1", words="history"):
     """One row per commit; older ones are loaded on scrolling down."""
 
-    name_of = "commits"
-    number = "1"
-    words = "history"
     always_lit = True
     signs = (
         (FLAG, "snapshot: this state has a name"),
@@ -253,12 +250,9 @@ def _files(view: CommitView, width: int, roles: Roles) -> list[tuple[Row, int]]:
     return rows
 
 
-class CommitPanel(SelectablePage[CommitView]):
+class CommitPanel(SelectablePage[CommitView], panel="commit", number="2"):
     """Message, time, conversations and files; the selected file is shown next to it."""
 
-    name_of = "commit"
-    number = "2"
-    words = "commit"
     always_lit = True
     signs = tuple((letter, words) for letter, words in _CHANGES.items())
     nothing = "no commit is selected"
@@ -321,12 +315,9 @@ def blame_rows(blame: Blame) -> tuple[BlameRow, ...]:
     )
 
 
-class BlamePanel(KeyedRows[BlameRow]):
+class BlamePanel(KeyedRows[BlameRow], panel="blame", number="3"):
     """A row for each line; values repeated from the row above are left blank."""
 
-    name_of = "blame"
-    number = "3"
-    words = "blame"
     path, banner = "", ""
 
     def show_blame(self, rows: tuple[BlameRow, ...], path: str, banner: str) -> None:

@@ -70,10 +70,7 @@ def draw_none(width: int, roles: Roles) -> list[Row]:
     ]  # fmt: skip
 
 
-class InjectionsPanel(KeyedRows["AuditEntry"]):
-    name_of = "injections"
-    number = "1"
-    words = "injections"
+class InjectionsPanel(KeyedRows["AuditEntry"], panel="injections", number="1"):
     always_lit = True
     signs = tuple(SIGNS.values())
 
@@ -90,10 +87,7 @@ class InjectionsPanel(KeyedRows["AuditEntry"]):
         return " ".join((item.at, item.agent, item.session_id, what_of(item)))
 
 
-class PiecesPanel(SelectablePage[InjectionView]):
-    name_of = "pieces"
-    number = "2"
-    words = "sections"
+class PiecesPanel(SelectablePage[InjectionView], panel="pieces", number="2", words="sections"):
     signs = tuple(USE.values())
 
     nothing = "nothing is selected"

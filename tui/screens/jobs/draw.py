@@ -99,12 +99,9 @@ def draw_job(item: JobItem, items: Sequence[JobItem], width: int, roles: Roles, 
     return row.gap(2).add(first_line(item.status), roles.error if has_failed else roles.muted).cut(width)
 
 
-class JobsPanel(KeyedRows[JobItem]):
+class JobsPanel(KeyedRows[JobItem], panel="jobs", number="1"):
     """One job per row; the lower edge says what runs the schedule."""
 
-    name_of = "jobs"
-    number = "1"
-    words = "jobs"
     always_lit = True
     aligned = True
     signs = (
@@ -174,10 +171,7 @@ def minute(at: datetime) -> str:
     return f"{local(at):%Y-%m-%d %H:%M}"
 
 
-class RunsPage(LinesPanel):
-    name_of = "runs"
-    number = "2"
-    words = "job"
+class RunsPage(LinesPanel, panel="runs", number="2", words="job"):
     signs = (*SIGNS.values(), (RUNNING, "running"))
 
     item: JobItem | None = None

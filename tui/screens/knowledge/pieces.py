@@ -224,9 +224,7 @@ def _tone(sign: str, roles: Roles) -> Style:
     return {INSIDE: roles.active, UNCLEAR: roles.gate, BROKEN: roles.error}.get(sign, roles.muted)
 
 
-class PiecesPanel(KeyedRows[Piece]):
-    name_of = "pieces"
-    number = "2"
+class PiecesPanel(KeyedRows[Piece], panel="pieces", number="2", words=""):
     always_lit = True
     signs = (
         (INSIDE, "in the digest, and so in every prompt"),
@@ -410,10 +408,7 @@ def empty_note(group: Group) -> str:
     return f"Nothing yet. A harvest adds to {file.path}; you can edit it yourself as well."
 
 
-class GroupsPanel(KeyedRows[GroupItem]):
-    name_of = "groups"
-    number = "1"
-    words = "knowledge"
+class GroupsPanel(KeyedRows[GroupItem], panel="groups", number="1", words="knowledge"):
     always_lit = True
     signs = (
         (UNCLEAR, "notes whose file was moved or deleted"),

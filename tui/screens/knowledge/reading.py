@@ -63,9 +63,7 @@ class Followed:
         return self.targets[self.at]
 
 
-class ReadingPanel(LinesPanel):
-    name_of = "reading"
-    number = "3"
+class ReadingPanel(LinesPanel, panel="reading", number="3", words=""):
     signs = (("▸", "the file b assigns the notes to; space selects the next"),)
 
     _drawing: Drawing | None = None

@@ -155,12 +155,9 @@ def draw_none(
     ]
 
 
-class EntriesPanel(KeyedRows[RecordItem]):
+class EntriesPanel(KeyedRows[RecordItem], panel="entries", number="1"):
     """One entry per row; the lower edge has the selected one's error, or the result of verification."""
 
-    name_of = "entries"
-    number = "1"
-    words = "entries"
     always_lit = True
     signs = (
         ("✓", "harvested: its knowledge is in the category files"),
@@ -356,12 +353,9 @@ def line_of(view: RecordView, at: int) -> CheckedLine | None:
     return checked.lines[at] if checked is not None and 0 <= at < len(checked.lines) else None
 
 
-class RecordPage(SelectablePage[RecordView]):
+class RecordPage(SelectablePage[RecordView], panel="record", number="2", words="entry"):
     """Facts, then the lines harvested from the conversation; long lines are wrapped."""
 
-    name_of = "record"
-    number = "2"
-    words = "entry"
     signs = (
         ("✓", "there: the line is unchanged, at the place shown"),
         ("~", "edited: a reworded line from the same conversation"),

@@ -103,12 +103,9 @@ def draw_draft(draft: Draft, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-class PlaybooksPanel(KeyedRows[PlaybookItem]):
+class PlaybooksPanel(KeyedRows[PlaybookItem], panel="playbooks", number="1"):
     """One playbook per row; those that agents proposed come first."""
 
-    name_of = "playbooks"
-    number = "1"
-    words = "playbooks"
     always_lit = True
     aligned = True
     signs = ((PROPOSED, "proposed by an agent: w writes it, x turns it down"),)
@@ -130,12 +127,9 @@ class PlaybooksPanel(KeyedRows[PlaybookItem]):
         return f"{item.name} {item.when}"
 
 
-class PastPanel(KeyedRows["PastRow"]):
+class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past messages"):
     """Those on which the playbook would have fired, or nearly, the most doubtful first."""
 
-    name_of = "past"
-    number = "2"
-    words = "past messages"
     always_lit = True
     signs = (
         (FIRED, "the playbook would have fired"),

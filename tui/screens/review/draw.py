@@ -140,12 +140,9 @@ def draw_none(reviewed: int, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-class QueuePanel(KeyedRows[ReviewItem]):
+class QueuePanel(KeyedRows[ReviewItem], panel="queue", number="1", words="review"):
     """One item per row; the tally is in the frame."""
 
-    name_of = "queue"
-    number = "1"
-    words = "review"
     always_lit = True
     signs = (
         (PENDING, "pending"),
@@ -333,10 +330,7 @@ def _numbered(number: int, line: str, digits: int, width: int, roles: Roles, *, 
     return [lead.extend(first), *(Row().gap(digits + 2).extend(row) for row in rest)]
 
 
-class ItemPanel(LinesPanel):
-    name_of = "item"
-    number = "2"
-    words = "item"
+class ItemPanel(LinesPanel, panel="item", number="2"):
     signs = (("▸", "the line the item comes from"),)
     item: ReviewItem | None = None
     source: SourceLines | None = None

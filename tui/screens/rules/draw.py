@@ -289,12 +289,9 @@ def watcher_page(watcher: Watcher, seen: str) -> Builder:
     return build
 
 
-class RulesPanel(KeyedRows[RuleItem]):
+class RulesPanel(KeyedRows[RuleItem], panel="rules", number="1"):
     """One rule per row: those in force, those that wait, and the others."""
 
-    name_of = "rules"
-    number = "1"
-    words = "rules"
     always_lit = True
     aligned = True
     signs = (
@@ -322,10 +319,7 @@ class RulesPanel(KeyedRows[RuleItem]):
         return item.rule.text if item is not None and not item.folded else ""
 
 
-class WhyPanel(SelectablePage[WhyView]):
-    name_of = "why"
-    number = "2"
-    words = "why"
+class WhyPanel(SelectablePage[WhyView], panel="why", number="2"):
     signs = (
         (DONE, "what the agent had done"),
         (SAID, "what you then said"),

@@ -307,12 +307,9 @@ def _rows(line: Line, gutter: int, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-class PreviewPanel(LinesPanel):
+class PreviewPanel(LinesPanel, panel="preview", number="2"):
     """The selected result in its file, scrolled into view."""
 
-    name_of = "preview"
-    number = "2"
-    words = "preview"
     signs = (("▎", "lines of the result; dimmed lines are its context"),)
 
     passage: Passage | None = None

@@ -36,10 +36,7 @@ def draw_empty(state: SearchState, width: int, height: int, roles: Roles) -> lis
             return []
 
 
-class ResultsPanel(KeyedRows[Hit]):
-    name_of = "results"
-    number = "1"
-    words = "results"
+class ResultsPanel(KeyedRows[Hit], panel="results", number="1"):
     always_lit = True
     signs = (
         (".82", "the score, at most 1; query words are in bold"),
@@ -105,12 +102,9 @@ class ResultsPanel(KeyedRows[Hit]):
         return item.result.text
 
 
-class WhyPanel(LinesPanel):
+class WhyPanel(LinesPanel, panel="why", number="3", words="why this rank"):
     """The components of the selected result's score; only as tall as needed."""
 
-    name_of = "why"
-    number = "3"
-    words = "why this rank"
     signs = (
         ("▇", "a component of the score; together they add up to the score"),
         (BACK, "a penalty, subtracted from the score"),

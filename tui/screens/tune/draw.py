@@ -351,12 +351,9 @@ class Scores:
     keys: tuple[str, ...] = ()
 
 
-class ScoresPanel(LinesPanel):
+class ScoresPanel(LinesPanel, panel="scores", number="2"):
     """The plot, drawn for the panel's whole size."""
 
-    name_of = "scores"
-    number = "2"
-    words = "scores"
     signs = (
         ("┃", "the threshold that the keys move; │ the other; ┊ the current value of a moved one"),
         ("█", "messages by score: useful above the axis, noise below"),
@@ -614,11 +611,8 @@ def _limited(rows: list[Row], width: int, limit: int) -> list[Row]:
     return kept
 
 
-class ChangesPanel(LinesPanel, can_focus=False):
+class ChangesPanel(LinesPanel, can_focus=False, panel="scores", words="changes"):
     """Current figures beside those for the moved thresholds; only as tall as needed."""
-
-    name_of = "scores"
-    words = "changes"
 
     view: Changes | None = None
     hint = ""

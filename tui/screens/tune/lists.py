@@ -222,12 +222,9 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
     return rows
 
 
-class TopicsPanel(LinesPanel):
+class TopicsPanel(LinesPanel, panel="topics", number="1"):
     """The sorted topics, with totals below."""
 
-    name_of = "topics"
-    number = "1"
-    words = "topics"
     signs = (
         ("◂▸", "moved thresholds, not applied yet"),
         (".99", "dimmed: fewer than 20 labels, so the figures are unreliable"),
@@ -446,12 +443,9 @@ def _gate(decision: Decision) -> str:
     return " · ".join(parts)
 
 
-class DecisionsPanel(KeyedRows[DecisionItem]):
+class DecisionsPanel(KeyedRows[DecisionItem], panel="decisions", number="3", words="messages"):
     """Flips, newest first; or the messages nearest to the thresholds, unlabelled ones first."""
 
-    name_of = "decisions"
-    number = "3"
-    words = "messages"
     always_lit = True
     signs = (
         ("+", "fixed: the moved thresholds treat it more as its label says"),

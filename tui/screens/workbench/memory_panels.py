@@ -139,12 +139,8 @@ def _style(row: LedgerRow, roles: Roles) -> Style:
     return roles.error if row.status == "harvest-failed" else roles.dropped
 
 
-class LedgerPanel(KeyedRows[LedgerRow]):
+class LedgerPanel(KeyedRows[LedgerRow], panel="ledger", number="4"):
     """The ledger, newest entry first; the lower border shows the selected entry's items or error."""
-
-    name_of = "ledger"
-    number = "4"
-    words = "ledger"
 
     view: LedgerView | None = None
 
@@ -190,12 +186,8 @@ class LedgerPanel(KeyedRows[LedgerRow]):
         return " ".join(part for part in (row.name, row.sha256, row.status, row.error) if part)
 
 
-class DigestPanel(LinesPanel):
+class DigestPanel(LinesPanel, panel="digest", number="3"):
     """Panel 3: the digest included in every prompt, or a note that it is off."""
-
-    name_of = "digest"
-    number = "3"
-    words = "digest"
 
     view: DigestView | None = None
 
@@ -213,12 +205,8 @@ class DigestPanel(LinesPanel):
         return digest_lines(self.view, width, self.roles, spaced=height >= 16)
 
 
-class BudgetPanel(LinesPanel):
+class BudgetPanel(LinesPanel, panel="budget", number="5"):
     """Panel 5: the tokens that each section of the prompt uses."""
-
-    name_of = "budget"
-    number = "5"
-    words = "budget"
 
     compiled: Compiled | None = None
 
@@ -237,11 +225,8 @@ class BudgetPanel(LinesPanel):
         return budget_lines(self.compiled, width, height, self.roles, coloured=self.coloured)
 
 
-class MemoryPanel(LinesPanel, can_focus=False):
+class MemoryPanel(LinesPanel, can_focus=False, panel="digest", words="memory"):
     """Panels 3 to 5 folded to one line each; it has no key bindings."""
-
-    name_of = "digest"
-    words = "memory"
 
     digest: DigestView | None = None
     ledger: LedgerView | None = None

@@ -26,12 +26,9 @@ from tui.render.shown import MESSAGES, Shown
 from tui.render.table import NEAR_MISSES, SIGNS, Table, tabulate
 
 
-class ActivationPanel(LinesPanel):
+class ActivationPanel(LinesPanel, panel="activation", number="2"):
     """The trace of one message, with a selected topic."""
 
-    name_of = "activation"
-    number = "2"
-    words = "activation"
     signs = (
         (SIGNS["active"], "active: in the prompt"),
         (SIGNS["offered"], "offered: the agent is told of it, and opens it if it applies"),
@@ -231,12 +228,9 @@ def _styles(kind: FeedKind, roles: Roles) -> tuple[Style, Style, Style]:
     return roles.muted, roles.muted, roles.faint
 
 
-class FeedPanel(RowList[FeedEntry]):
+class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
     """The feed. While ``following``, the newest message is selected and the tail is in view."""
 
-    name_of = "feed"
-    number = "1"
-    words = "feed"
     always_lit = True
     signs = tuple(KINDS.values())
 
