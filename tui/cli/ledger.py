@@ -15,8 +15,7 @@ from tui.render.figures import dollars, plural, sizes
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.knowledge.ledger import LedgerEntry
-    from engine.knowledge.review import PendingItem
-    from engine.knowledge.review import ReviewResult
+    from engine.knowledge.review import PendingItem, ReviewResult
     from engine.knowledge.verify import CheckedEntry
     from engine.store.files import Files
 
