@@ -223,6 +223,8 @@ def asked_recaps(
     """
     recent = last_recaps(reader, (), session_id, _RECENT) if asked.subject else []
     every = _distinct(_of_days(reader, asked.days, session_id)) if asked.days else []
+    if not every and asked.days and asked.days.of_any_year:
+        every = _distinct(_of_days(reader, asked.days.a_year_before, session_id))
     subject = [word for word in asked.subject if _about([*every, *recent], [word])]
     if subject and not asked.is_question:
         return [], "", False  # it only mentions an earlier session

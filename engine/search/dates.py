@@ -46,6 +46,16 @@ class Days:
 
     first: date
     last: date
+    of_any_year: bool = False  # the query names no year
+
+    @property
+    def a_year_before(self) -> Days:
+        """The same days of the year before; the last of February for 29 February."""
+        first, last = (
+            date(day.year - 1, day.month, min(day.day, _last_day(day.year - 1, day.month)))
+            for day in (self.first, self.last)
+        )
+        return Days(first, last, self.of_any_year)
 
 
 def days_in(query: str, today: date) -> tuple[Days, ...]:
@@ -90,13 +100,14 @@ def _date(match: re.Match[str], today: date) -> Days:
     year = today.year if (month, day) <= (today.month, today.day) else today.year - 1
     while (month, day) == _LEAP_DAY and _last_day(year, 2) < day:
         year -= 1
-    return _single(date(year, month, day))
+    return Days(date(year, month, day), date(year, month, day), of_any_year=True)
 
 
 def _month(match: re.Match[str], today: date) -> Days:
     month = _MONTHS[match["month"]]
     year = match.groupdict().get("year")
-    return _month_of(int(year) if year else today.year - (month > today.month), month)
+    found = _month_of(int(year) if year else today.year - (month > today.month), month)
+    return Days(found.first, found.last, of_any_year=not year)
 
 
 def _year(match: re.Match[str], _today: date) -> Days:

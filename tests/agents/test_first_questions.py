@@ -12,7 +12,7 @@ import pytest
 
 from engine.agents.hooks import Hooks
 from engine.context import tokens
-from engine.context.recaps import is_recap
+from engine.context.recaps import Recap, is_recap, section_of
 from engine.engine import Engine
 from engine.workspace.initialise import initialise
 from tests.agents.agent import Agent
@@ -168,3 +168,16 @@ def test_recaps_can_be_turned_off(memory: tuple[Engine, Hooks], tmp_path: Path) 
     write_log(agent, HOUR_AGO, "Please sound the horn at noon.", "Added `horn.py` for noon.")
     agent.end()
     assert not (engine.workspace.root / "knowledge/journal/2026-02-18.md").exists()
+
+
+def test_a_day_without_a_year_is_that_of_the_last_year_with_sessions(memory: tuple[Engine, Hooks]) -> None:
+    engine = memory[0]
+    lines = ("Asked: Please paint the buoys.", "Done: Painted the buoys yellow.")
+    recap = Recap("2025-02-10", "tidemark", "10:00", "10:09", "ses_buoys", lines)
+    journal = f"## 2025-02-10\n\n### {section_of('tidemark')}\n\n{recap.text}\n"
+    (engine.workspace.root / "knowledge/journal/2025-02-10.md").write_text(journal)
+    for question in ("what did I work on on February 10?", "What did we do on 10 February 2025?"):
+        assert "Session of 2025-02-10" in engine.compile(question).text
+    for question in ("what did I work on on February 9?", "What did we do on 10 February 2026?"):
+        assert "Session of 2025-02-10" not in engine.compile(question).text
+    assert TABLES in engine.compile("what did I work on on February 9?").text

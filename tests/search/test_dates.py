@@ -236,3 +236,10 @@ def test_names_are_english_in_any_locale() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "3\n"
+
+
+@given(st.dates(min_value=date(1001, 1, 1)))
+def test_a_year_before_is_the_same_day_or_the_last_of_february(day: date) -> None:
+    before = Days(day, day, of_any_year=True).a_year_before
+    assert before.first == before.last and before.first.year == day.year - 1
+    assert (before.first.month, before.first.day) in ((day.month, day.day), (2, 28))
