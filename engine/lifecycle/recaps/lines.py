@@ -422,16 +422,17 @@ def _opening(text: str, limit: int) -> str:
         if found and len(found) + len(sentence) > limit:
             break
         found = f"{found} {sentence}".strip()
-    asked = next(filter(_is_request, sentences[:_MAX_ASKED]), "")
+    may_ask = found == sentences[0]  # of more sentences, one may ask in another form
+    asked = next((each for each in sentences[:_MAX_ASKED] if _is_request(each, may_ask=may_ask)), "")
     if asked and asked not in found:
         begin = shortened(sentences[0], limit // 2).removesuffix("…").rstrip()
         return f"{begin} … {shortened(asked, limit - len(begin))}"
     return shortened(found if word_count(found) >= _SENTENCE_WORDS else text, limit)
 
 
-def _is_request(sentence: str) -> bool:
-    """Whether a sentence of a person asks something, or for something now."""
-    is_asking = sentence.endswith(("?", "？")) or judged(sentence).once >= _REQUEST
+def _is_request(sentence: str, *, may_ask: bool) -> bool:
+    """Whether a sentence of a person asks for something now; or something, if it ``may_ask``."""
+    is_asking = (may_ask and sentence.endswith(("?", "？"))) or judged(sentence).once >= _REQUEST
     return word_count(sentence) >= _SENTENCE_WORDS and is_asking
 
 
