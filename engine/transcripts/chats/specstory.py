@@ -60,6 +60,11 @@ _NOTICE = re.compile(
 _SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
 _QUESTION = "AskUserQuestion"
+_NO_DETAILS = re.compile(
+    r"\s*(?P<what>File editing session)\s+---\s+_\*\*(?:Agent|Assistant)[^\n]*\s+"
+    r"Performed \d+ file operations?:\s+(?P=what) \(details not available\)\s*(?:---\s*|\Z)"
+)
+"""What SpecStory writes of edits in Copilot for which it found no message."""
 
 
 def looks_like(text: str) -> bool:
@@ -87,11 +92,17 @@ def read(text: str) -> Chat:
     bare = _masked(bare, [(*match.span("notice"), "") for match in _NOTICE.finditer(bare)])
     marks = outside_code(bare, list(_HEADING.finditer(bare)))
     starts = [block[0] for block in blocks]
-    role, counted, line = "", 0, 1
+    role, counted, line, done = "", 0, 1, 0
     since: datetime | None = None
     for number, mark in enumerate(marks):
         line += text.count("\n", counted, mark.start())
         counted = mark.start()
+        if counted < done:
+            continue
+        if (made := _NO_DETAILS.match(text, mark.end())) is not None:
+            chat.drop("system-records")
+            done = made.end()
+            continue
         end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
         role = mark["who"] or role or "Agent"
         about = mark["about"] or ""
