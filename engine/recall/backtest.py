@@ -6,6 +6,7 @@ It counts words, not benefit: whether an agent would have worked better, it cann
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -134,7 +135,7 @@ class Plan:
         return self.model.description if self.tokens else "nothing is told: hooks.prompt_tokens is 0"
 
 
-class Telling:
+class Telling(ABC):
     """What is told of the past in one way, and how much of it came up."""
 
     def __init__(self, labels: Labels) -> None:
@@ -142,12 +143,12 @@ class Telling:
         self.told: list[ToldPrompt] = []
         self.spent = self.hits = self.lines = self.lines_used = self.known = 0
 
-    def start_session(self) -> None:
+    def start_session(self) -> None:  # noqa: B027 — not every way keeps something for a session
         """Called before the prompts of each session."""
 
+    @abstractmethod
     def results(self, index: SearchIndex, past: Past, prompt: Played) -> list[SearchResult]:
         """The passages that are told beside a prompt."""
-        raise NotImplementedError
 
     def play(self, index: SearchIndex, past: Past, prompt: Played, knows: NDArray[numpy.intp]) -> None:
         """Tells what there is to tell beside a prompt.

@@ -423,7 +423,8 @@ def _opening(text: str, limit: int) -> str:
             break
         found = f"{found} {sentence}".strip()
     may_ask = found == sentences[0]  # of more sentences, one may ask in another form
-    asked = next((each for each in sentences[:_MAX_ASKED] if _is_request(each, may_ask=may_ask)), "")
+    read = sentences[:_MAX_ASKED] if len(text) > limit else ()
+    asked = next((each for each in read if _is_request(each, may_ask=may_ask)), "")
     if asked and asked not in found:
         begin = shortened(sentences[0], limit // 2).removesuffix("…").rstrip()
         return f"{begin} … {shortened(asked, limit - len(begin))}"
