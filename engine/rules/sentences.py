@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from engine.rules.judge import Verdict, judged
+from engine.rules.judge import NOT_SAID, PLAIN, Verdict, judged
 from engine.rules.subject import subject_of
 from engine.startup.lazy import expression
 
 _SPLIT = expression(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)\s+(?=\S)|(?<=[。！？])| -> "
-    r"|\s[-–—]{1,2}\s(?=\w)|;\s|[，,]\s?(?=(?:以后|以後|今后|往后|从现在|從現在|从今|今後|これからは))"
+    r"|\s[-–—]{1,2}\s(?=\w)|(?<=\w)—(?=\w)|;\s|[，,]\s?(?=(?:以后|以後|今后|往后|从现在|從現在|从今|今後|これからは))"
 )
 """Expects single spaces: a long run of them would take quadratic time."""
 _BULLET = expression(r"^\s*(?:[-*•>]+|\(?\d{1,3}[.)])\s+")
@@ -44,6 +44,8 @@ _PARTS = expression(
     re.IGNORECASE,
 )
 """Before a part of a sentence that could stand on its own."""
+_CALLED = expression(r"\s*\w+,\s")
+"""May be the name of the one who is spoken to."""
 _WHEN = expression(
     r"\s*(?:when|whenever|if|before|after|for|in|on|while|as|once|with|regarding|unless|until|wenn"
     r"|bevor|pour|quand|cuando|para)\b",
@@ -126,7 +128,7 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
         if len(parts) > 1 and whole.is_plain and all(subject_of(part).values for part in parts):
             yield from ((part, whole) for part in parts)  # each chooses something of its own
         elif len(parts) > 1 and _stand_alone(verdicts):
-            yield from (each for each in zip(parts, verdicts, strict=True) if each[1].is_plain)
+            yield from _plain_ones(parts, verdicts)
         elif before and _CONFIRMS.fullmatch(sentence):
             joined = f"{before}; {sentence}"
             yield joined, judged(joined)
@@ -158,6 +160,17 @@ def _stand_alone(verdicts: Sequence[Verdict]) -> bool:
     return len(others) < len(verdicts) and all(each.once >= each.other for each in others)
 
 
+def _plain_ones(parts: Sequence[str], verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Verdict]]:
+    """The parts that are rules, each with what follows it and may be one: "always add a digit, end in x"."""
+    found: list[tuple[str, Verdict]] = []
+    for part, verdict in zip(parts, verdicts, strict=True):
+        if verdict.is_plain:
+            found.append((part, verdict))
+        elif found and verdict.why == NOT_SAID and verdict.standing >= PLAIN:
+            found[-1] = (f"{found[-1][0]}, {part}", found[-1][1])
+    return iter(found)
+
+
 def _split(text: str, lead: str) -> Iterator[str]:
     """A sentence at the places where a part could stand on its own; not behind a clause that says when, or a
     few words. ``lead`` stands before its first part.
@@ -165,10 +178,18 @@ def _split(text: str, lead: str) -> Iterator[str]:
     start = 0
     for match in _PARTS.finditer(text):
         part = text[start : match.start()]
-        if (not _WHEN.match(text, start) or "," in part) and _is_whole(part if start else lead + part):
+        if not _only_says_when(part) and _is_whole(part if start else lead + part):
             yield part
             start = match.end()
     yield text[start:]
+
+
+def _only_says_when(part: str) -> bool:
+    called = _CALLED.match(part)
+    for start in (0, called.end()) if called is not None else (0,):
+        if _WHEN.match(part, start):
+            return "," not in part[start:]
+    return False
 
 
 def _is_whole(part: str) -> bool:

@@ -283,6 +283,18 @@ def test_what_to_do_about_a_failure_may_be_a_rule(text: str) -> None:
             "From now on end all module names with '_m'. Please apply this consistently.",
             ["From now on end all module names with '_m'"],
         ),
+        (
+            "hey claude, before you commit, run the linter and never skip hooks",
+            ["claude, before you commit, run the linter", "never skip hooks"],
+        ),
+        (
+            "When naming tables from now on, I want you to always use the plural and end the name with '_t'",
+            ["When naming tables from now on, I want you to always use the plural, end the name with '_t'"],
+        ),
+        (
+            "One more convention—when you name columns, please always use snake case.",
+            ["when you name columns, please always use snake case"],
+        ),
     ],
 )
 def test_rules_are_found_within_a_message_about_a_task(text: str, rules: list[str]) -> None:
