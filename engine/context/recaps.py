@@ -113,6 +113,7 @@ class Recap:
         left = "" if state else left
         asked = _short(self.lines[0].partition(": ")[2], 100)
         reply = next((said[label] for label in ("Done", "Said") if label in said), "")
+        later = next((said[label] for label in ("Done later", "Said later") if label in said), "")
         before = next((said[label] for label in ("Done earlier", "Said earlier") if label in said), "")
         if not (last and state):
             reply, before = reply or before, ""
@@ -132,6 +133,8 @@ class Recap:
             parts.append(_short(reply, 120))
         elif "Changed" in said:
             parts.append(f"changed {_short(said['Changed'], 120)}")
+        if later:
+            parts.append(f"later: {_short(later, 120)}")
         if earlier and not last:
             parts.append(f"earlier committed “{earlier[0]}”")
         if left:

@@ -214,6 +214,34 @@ def test_a_request_that_was_begun_and_not_reported_is_open_and_has_no_outcome(
     )
 
 
+def test_an_outcome_stands_below_the_request_that_it_answers() -> None:
+    question = "Which gauges of the harbour have no battery?"
+    answered = (*RETRY, ("user", question), ("agent", "The gauge at the pier has no battery of its own."))
+    asked = "Now log each attempt of the uploader with its delay."
+    assert said(*answered, ("user", asked)) == (
+        ASKED,
+        f"Then asked: {question}",
+        EARLIER,
+        "Said: The gauge at the pier has no battery of its own.",
+        f"Open: {asked} (not answered)",
+    )
+
+
+@each_case(
+    "message, label",
+    [
+        ("  File \"quay.py\", line 3, in read\nKeyError: 'level'", "Said later"),
+        ("and the second one?", "Said"),
+        ("yes", "Said"),
+    ],
+)
+def test_an_answer_to_what_cannot_be_named_is_no_outcome_of_the_request_before(
+    message: str, label: str
+) -> None:
+    reply = "Such entries come from stations without a battery."
+    assert said(*RETRY, ("user", message), ("agent", reply))[-1] == f"{label}: {reply}"
+
+
 def test_what_aider_records_below_a_reply_is_no_unfinished_work() -> None:
     found = said(
         ("user", "Which gauges of the harbour have no battery?"),
@@ -642,6 +670,10 @@ def test_a_commit_is_named_as_git_printed_it_if_its_message_was_cut() -> None:
             "Add a retry. → changed a.py → left open: Shall I push?",
         ),
         (("Asked: Add a retry.", "Decided: Three attempts."), "Add a retry."),
+        (
+            ("Asked: Add a retry.", "Changed: a.py", "Said later: No gauge at the pier."),
+            "Add a retry. → changed a.py → later: No gauge at the pier.",
+        ),
         (
             (
                 "Asked: Add a retry.",

@@ -4,7 +4,7 @@
 Line        says
 ==========  ==============================================================================================
 Asked       the person's first request that can be understood later, in their words, and how it began
-Then asked  their last one, if it is another
+Then asked  their last one, or the last that was answered, if it is another
 Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
 Chose       the person's answers to the agent's questions, and what they chose in their own words
 Changed     the files written most often, commits and pull requests
@@ -13,9 +13,11 @@ Open        lines marked ``TODO:`` or ``Open:``, or else a question of the agent
             or a request that was left at the end
 ==========  ==============================================================================================
 
-``Changed earlier`` is what was changed before the request that is named last, ``Done earlier`` and
-``Said earlier`` are of a reply that the person followed with something the agent has not replied to: none is
-the outcome of that request.
+``Then asked`` is the request that the last reply answers, if that can be understood later; what was asked
+since is then open. ``Changed earlier`` is what was changed before the request that is named last. ``Done
+earlier`` and ``Said earlier`` are of a reply that the person followed with something the agent has not
+replied to, ``Done later`` and ``Said later`` of one to a message that is not named: none is the outcome of
+that request.
 
 Nothing is invented: every line quotes the session, shortened at a sentence. A session in which nothing was
 asked, nothing was answered or nothing came of it has no recap. What may come from an outsider has no line
@@ -28,6 +30,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import proposals
@@ -81,12 +84,15 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
         if at > first and each != requests[first] and not is_order(each) and not each.endswith(_OPENS)
     ]
     last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
+    voices = voices_of((*before, *turns))
+    end = _end(dialogue, requests, (first, last), lambda text: _is_own(text, voices))
+    is_named = end.answered in later and _is_telling(requests[end.answered])
+    last = end.answered if end.said and is_named else last
     earlier, changed = changed_in(dialogue, last)
     asked = requests.get(first) or _command(dialogue, is_work=bool(changed))
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
-    voices = voices_of((*before, *turns))
     lines = [f"Asked: {asked}"] if asked else []
     if last > first:
         lines.append(f"Then asked: {requests[last]}")
@@ -98,10 +104,12 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     lines += [f"Chose: {each}" for each in list(dict.fromkeys(chosen))[-_MAX_CHOICES:]]
     lines += [f"Changed earlier: {earlier}"] if earlier else []
     lines += [f"Changed: {changed}"] if changed else []
-    done, when, left = _closing(dialogue, requests, (first, last), lambda text: _is_own(text, voices))
-    lines += [f"{'Done' if _DID.match(done) else 'Said'}{when}: {done}"] if done else []
+    if end.said:
+        when = " earlier" if end.is_early and not (is_named and end.left) else ""
+        when = when if end.answered in (first, last) else when or " later"
+        lines.append(f"{'Done' if _DID.match(end.said) else 'Said'}{when}: {end.said}")
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
-    lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [left])]
+    lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [end.left])]
     kept = tuple(safe for line in lines if (safe := _safe(line)))
     return kept if kept != (f"Asked: {asked}",) else ()  # nothing came of it
 
@@ -227,26 +235,33 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
 # How it ended.
 
 
-def _closing(
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How a session ended."""
+
+    said: str  # by the agent in its last reply; empty if that says nothing
+    answered: int  # the place of the message that it answers
+    is_early: bool  # whether the person said something else afterwards
+    left: str  # open; may be empty
+
+
+def _end(
     dialogue: Sequence[Turn], requests: dict[int, str], named: tuple[int, int], is_own: Callable[[str], bool]
-) -> tuple[str, str, str]:
-    """How the session ended: the agent's last reply, " earlier" if it is none to what the person said last,
-    and what was left open; each may be empty.
+) -> _End:
+    """How a session ended.
 
     Args:
         requests: The requests by the places of their turns.
-        named: The places of the requests that the recap names.
+        named: The places of the first one and the last.
     """
     end = next((at for at in reversed(range(len(dialogue))) if _reply(dialogue[at])), -1)
     tail = dialogue[end + 1 :]
     waiting = [at for at in requests if at > end and not requests[at].endswith(_OPENS)]
     first, last = named
-    if last > end:
-        done = _outcome(dialogue[first : end + 1], is_own) if first <= end else ""
-    else:
-        done = _outcome(dialogue[last : end + 1], is_own)
+    asked = (at for at in range(end, first, -1) if dialogue[at].role == "user" and not _goes_on(dialogue[at]))
+    answered = next(asked, first)
+    done = _outcome(dialogue[answered : end + 1], is_own)
     said = [turn for turn in tail if turn.role == "user" and turn.kind != COMMAND]
-    is_early = not all(is_order(turn.text) for turn in said)
     left = ""
     if waiting:
         at = last if last in waiting else waiting[-1]
@@ -259,7 +274,8 @@ def _closing(
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
     if last > end and not left:
         done = ""  # nothing would tell that the request named last came after it
-    return done if done != left else "", " earlier" if is_early else "", left
+    is_early = not all(is_order(turn.text) for turn in said)
+    return _End(done if done != left else "", answered, is_early, left)
 
 
 def _concludes(tool: ToolCall) -> bool:
@@ -276,7 +292,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
     saved = ""
     for turn in reversed(dialogue):
         if turn.role == "user":
-            if turn.kind != COMMAND and not is_order(turn.text):
+            if _says_something(turn):
                 break
         elif turn.kind != PLAN:
             said = _statements(turn)
@@ -288,6 +304,17 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             if any(map(writes, turn.tools)):
                 break
     return saved
+
+
+def _says_something(turn: Turn) -> bool:
+    """Whether a turn of the person is more than a command, or an order that says to go on or to commit."""
+    return turn.kind != COMMAND and not is_order(turn.text)
+
+
+def _goes_on(turn: Turn) -> bool:
+    """Whether a turn of the person belongs to the request before: an answer, or a few words."""
+    is_short = word_count(turn.text) < _MIN_WORDS or not telling(literal_terms(turn.text))
+    return turn.kind == ANSWER or is_short or not _says_something(turn)
 
 
 def _only_saves(turn: Turn) -> bool:
