@@ -5,9 +5,11 @@ Such words are still searched for as part of a query, but a message of nothing e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from engine.search.query import STOP_WORDS, literal_terms, words
+from engine.startup.lazy import expression
 
 _TALK = (
     # English
@@ -58,6 +60,17 @@ _ORDER_WORDS = TALK | STOP_WORDS | frozenset(_ORDERS.split())
 _REMEMBER = "did last before earlier previously ago remember recall decided how where why when who"
 _REMEMBER_WORDS = frozenset(_REMEMBER.split())
 
+_SAVE_ELSEWHERE = expression(
+    r"\A[^A-Za-z0-9\n、，]{0,24}(?:コミット|プッシュ|マージ|커밋|푸시|머지)(?:を|하고 ?|して)?"
+    r"(?:お願い\w*|して\w*|しといて|해\w*|부탁\w*)?[.。!！]*\Z"
+    r"|\A(?:请|請|帮我|幫我)?(?:把)?(?:这些|所有|全部)?(?:代码|修改|更改|改动)?(?:提交|推送)"
+    r"(?:一下|代码|修改|吧|并推送|到远程)*[.。!！]*\Z"
+    r"|\A(?:(?:теперь|давай|пожалуйста|всё|все|это|и|в|git) )*(?:за)?(?:коммит|пуш)\w*"
+    r"(?: и (?:за)?пуш\w*)?[.!]*\Z",
+    re.IGNORECASE,
+)
+"""Asks to commit what was made, in languages whose words do not stand apart, or change their endings."""
+
 _MOST_DIGITS = 2
 """A bare number with at most this many digits is a choice from a list."""
 
@@ -74,6 +87,8 @@ def is_order(text: str) -> bool:
     """Whether a message only says what to do with the work at hand: "fix the tests and push". Questions that
     memory may answer do not count: "how do we run the tests?"
     """
+    if not text.isascii() and _SAVE_ELSEWHERE.match(text.strip()):
+        return True
     found = words(text)
     is_question = not _REMEMBER_WORDS.isdisjoint(found)
     return not is_question and all(word in _ORDER_WORDS or _is_choice(word) for word in found)

@@ -58,6 +58,14 @@ def test_other_messages_request_what_they_name(text: str, words: tuple[str, ...]
     [
         *((order, True) for order in ("fix the tests and push", "yes, commit this", "2, and run it again")),
         *((state, True) for state in ("what is remaining?", "what's left?", "write it into a markdown file")),
+        *(
+            (order, True)
+            for order in ("コミットして", "수정한 것들을 전부 커밋해줘.", "提交代码", "закоммить и запушь")
+        ),
+        *(
+            (other, False)
+            for other in ("コミットメッセージを直して", "修复提交按钮", "почини коммиты импорта")
+        ),
         *((other, False) for other in ("fix the tide gauge", "what's left of the billing migration?")),
         *(
             (asked, False)

@@ -31,7 +31,7 @@ from engine.knowledge.item import ITEM_CHARACTERS, Category, Item, Voice
 from engine.provenance.hold import PASTED
 from engine.provenance.spoken import in_fences
 from engine.startup.lazy import expression
-from engine.transcripts.turn import CORRECTION, QUOTED, Turn
+from engine.transcripts.turn import CORRECTION, PLAN, QUOTED, Turn
 from engine.transcripts.typed import lines_of
 
 _LABELS_OF: dict[Category, str] = {
@@ -78,7 +78,7 @@ def labelled(turns: Iterable[Turn]) -> Iterator[tuple[str, Item]]:
     are shortened with an ellipsis. ``turns`` must not contain injected text.
     """
     for turn in turns:
-        if turn.role == "agent" and turn.kind != QUOTED:
+        if turn.role == "agent" and turn.kind not in (QUOTED, PLAN):
             lines = turn.text.split("\n")
             own = ("" if is_code else line for line, is_code in zip(lines, in_fences(turn.text), strict=True))
             yield from _Lines(list(own), "agent").items()

@@ -74,10 +74,15 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     """
     dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     requests = {at: found for at, turn in enumerate(dialogue) if (found := _request(turn))}
+    begun = _begun(dialogue)
     opening = min(requests, default=0)
-    is_clear = word_count(requests.get(opening, "")) >= _SENTENCE_WORDS
-    first = next((at for at, each in requests.items() if _is_telling(each)), opening)
-    first = opening if is_clear and len(telling(literal_terms(requests[opening]))) > 1 else first
+    if begun:
+        first = min(begun)
+        requests = {**begun, **requests}
+    elif word_count(requests.get(opening, "")) >= _SENTENCE_WORDS and _says(requests[opening]) > 1:
+        first = opening
+    else:
+        first = next((at for at, each in requests.items() if _is_telling(each)), opening)
     later = [
         at
         for at, each in requests.items()
@@ -89,7 +94,7 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     is_named = end.answered in later and _is_telling(requests[end.answered])
     last = end.answered if end.said and is_named else last
     earlier, changed = changed_in(dialogue, last)
-    asked = requests.get(first) or _command(dialogue, is_work=bool(changed))
+    asked = requests.get(first, "")
     labelled_items = marked(turns)
     if not labelled_items and not (asked and _is_answered(dialogue)):
         return ()
@@ -138,11 +143,12 @@ def _request(turn: Turn) -> str:
         return ""
     own = typed_in(turn)
     found = _led(turn, own) or _typed(own)
-    return found if word_count(found) >= _MIN_WORDS and telling(literal_terms(found)) else ""
+    return found if _says(found) > (word_count(found) < _MIN_WORDS) else ""
 
 
 def _typed(own: str) -> str:
     """The first sentences of what a person typed; empty if it is mostly program output."""
+    own = _BANNER.split(own, 1)[0]
     lines = [line for part in own.split("\n\n") for line in _unlabelled(part.split("\n")) if line.strip()]
     said = [line.lstrip(" \t#") for line in lines if _is_said(line)]
     if not lines or (2 * len(said) < len(lines) and not _is_said(lines[0])):
@@ -169,7 +175,7 @@ def _led(turn: Turn, own: str) -> str:
         return ""
     else:
         text = lead[0] if lead is not None and word_count(lead[0]) >= _MIN_WORDS else line.text
-    said = _opening(_with_short_paths(single(text)), _ASKED_CHARACTERS)
+    said = _opening(_with_short_paths(single(_BANNER.split(text, 1)[0])), _ASKED_CHARACTERS)
     if is_labelled(text) or not _is_said(said) or is_takeover(text) or is_hostile_act(text):
         return ""
     return said
@@ -193,7 +199,12 @@ def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
 
 def _is_telling(request: str) -> bool:
     """Whether a request can be understood later, unlike "can you take a look at this?"."""
-    return len(telling(literal_terms(request))) >= TELLING_WORDS
+    return _says(request) >= TELLING_WORDS
+
+
+def _says(text: str) -> int:
+    """The number of words that say what a text is about."""
+    return len(telling(literal_terms(text)))
 
 
 def _is_said(line: str) -> bool:
@@ -204,13 +215,24 @@ def _is_said(line: str) -> bool:
     return not _PRINTED.match(line) and _TYPED.search(line) is None and (is_prose(line) or is_short)
 
 
-def _command(dialogue: Sequence[Turn], *, is_work: bool) -> str:
-    """The first slash command, as typed, that is not about the program and asks something in words, or any if
-    it led to work; empty if there is none."""
-    typed = [turn.text.strip().split("\n")[0] for turn in dialogue if turn.kind == COMMAND]
-    asked = [single(line) for line in typed if line and not _OF_PROGRAM.match(line)]
-    worded = (line for line in asked if word_count(line) > _MIN_WORDS and _is_telling(line))
-    return shortened(next(worded, asked[0] if is_work and asked else ""), _ASKED_CHARACTERS)
+def _begun(dialogue: Sequence[Turn]) -> dict[int, str]:
+    """What a session begins with before the person types anything, by the place of its turn: a plan that the
+    person accepted, or a slash command that is not about the program and led to work, or asks in words.
+    """
+    for at, turn in enumerate(dialogue):
+        if turn.role == "user" and turn.kind != COMMAND:
+            break
+        line = single(turn.text.strip().split("\n")[0])
+        if turn.kind == PLAN:
+            title = _TITLE.sub("", line)
+            is_harmless = not (is_takeover(title) or is_hostile_act(title))
+            return {at: f"Implement the following plan: {shortened(title, 120)}"} if is_harmless else {}
+        if turn.kind == COMMAND and line and not _OF_PROGRAM.match(line):
+            work = itertools.takewhile(lambda each: each.role == "agent", dialogue[at + 1 :])
+            is_worded = word_count(line) > _MIN_WORDS and _is_telling(line)
+            if any(each.tools or is_worded for each in work):
+                return {at: shortened(line, _ASKED_CHARACTERS)}
+    return {}
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
@@ -469,6 +491,9 @@ _COLON = expression(r"[^:：\n]*(?:：|:(?=\s|$))")
 """What announces a text."""
 _PLAN = expression(r"(Implement the following plan:)\s+#+ (?:Plan: )?([^\n]{3,120})")
 """What Claude Code writes for a person who accepts a plan of the agent, with the plan's title."""
+_BANNER = expression(r"[\u2500-\u259f]{2,}")
+"""Drawn with blocks or lines: what follows is a program's screen."""
+_TITLE = expression(r"^(?:#+ )?(?:Plan: )?")
 _MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
 _LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
 _ELEMENT = expression(
@@ -533,7 +558,11 @@ _DID = expression(
     re.IGNORECASE,
 )
 """The start of a sentence about what was done."""
-_SAVED = expression(r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b", re.IGNORECASE)
+_SAVED = expression(
+    r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b"
+    r"|.{0,12}(?:コミット|プッシュ|マージ|커밋|푸시)\W{0,3}(?:を)?(?:完了|しました|でき|했|완료|됐|되었)|(?:已|代码已)(?:提交|推送)",
+    re.IGNORECASE,
+)
 _OPENS = (":", "：")
 _OF_PROGRAM = expression(
     r"/(?:add|drop|load|read-only|reset|map-\S*|\S+-model|clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
