@@ -1,8 +1,9 @@
 """The model of what is worth telling: the one that ships, or one learned from the person's own past sessions.
 
-Learning is a job. The own model is used only if it predicts the last third of the prompts better, after being
-fitted on the first two thirds; the past then decides again, with all of it. What the person labelled counts
-more than what came up later.
+Learning is a job, and a part of imports. The own model is used only if it predicts the last third of the
+prompts better, after being fitted on the first two thirds; the past then decides again, with all of it. What
+the person labelled counts more than what came up later. The past also decides how sure the model has to be:
+people differ much in how often earlier sessions help.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy
 
 from engine.errors import AutopoiesisError
-from engine.recall.features import FEWEST_SESSIONS
+from engine.recall.features import FEWEST_SESSIONS, MANY_SESSIONS
 from engine.recall.labels import Place
 from engine.recall.model import Model, of_json, shipped, to_json
 from engine.recall.passages import passage_of, place_of
@@ -36,6 +37,12 @@ _FITTED_PART = 2 / 3
 _PROMPTS_OF_SESSION = 12
 LABEL_WEIGHT = 20.0
 """How many passages without a label one with a label counts: about all that compete beside a prompt."""
+FLOORS = (0.085, 0.12, 0.17, 0.24, 0.34, 0.48)
+"""Probabilities from which a passage may be told, as ``Model.floor``."""
+_COMES_UP = 0.2
+"""Share of the prompts told something after which it has to come up."""
+_DOUBTED = 5
+"""Prompts told something in vain that are added to those counted, since a few may be chance."""
 _MOST_PROMPTS = 4_000
 """The latest ones; more would not change the model."""
 
@@ -48,15 +55,18 @@ class Learned:
     shipped: float = 0.0  # average precision on the last third; 0 if there were too few prompts
     own: float = 0.0
     is_used: bool = False
+    floor: float = 0.0  # of the model in use; 0 if the past cannot tell
 
     @property
     def said(self) -> str:
         """The result in one clause."""
+        floor = f"; what is told has to be worth {self.floor:g}" if self.floor else ""
         if not self.shipped and not self.own:
-            return f"too few prompts to learn from: {self.prompts:,}, at least {FEWEST_PROMPTS} needed"
+            few = f"too few prompts to learn from: {self.prompts:,}, at least {FEWEST_PROMPTS} needed"
+            return f"{few}{floor}"
         which = "your own past is used" if self.is_used else "the model that ships is used"
         figures = f"average precision {self.own:.2f} learned, {self.shipped:.2f} as shipped"
-        return f"{self.prompts:,} prompts: {figures}; {which}"
+        return f"{self.prompts:,} prompts: {figures}; {which}{floor}"
 
 
 class OwnModel:
@@ -83,7 +93,7 @@ class OwnModel:
         return (self._own() if mode == "learned" else None) or shipped()
 
     def learn(self, index: SearchIndex, progress: Callable[[int, int], object]) -> Learned:
-        """Fits a model to the past and keeps it if it is the better one.
+        """Fits a model to the past, keeps it if it is the better one, and decides from which worth it tells.
 
         Raises:
             WriteFailed, ReadOnly: It could not be kept.
@@ -91,28 +101,33 @@ class OwnModel:
         from engine.recall.fitting import fitted  # noqa: PLC0415 — imports scikit-learn
 
         played = list(_played(index, self._labels.read(), progress))
-        useful = sum(int(each.useful.sum()) for each in played)
-        if len(played) < FEWEST_PROMPTS or useful < _FEWEST_USEFUL:
-            return Learned(len(played))
-        cut = round(len(played) * _FITTED_PART)
-        trial = fitted([played[:cut]], shipped().floor)
-        if trial is None:
-            return Learned(len(played))
-        own, other = (_precision(model, played[cut:]) for model in (trial, shipped()))
-        final = fitted([played], _same_share(shipped(), trial, played[cut:])) if own > other else None
-        if final is not None:
-            self._files.replace(PATH, to_json(replace(final, is_own=True)).encode())
+        model, judge, unseen = shipped(), shipped(), played
+        own = other = 0.0
+        if len(played) >= FEWEST_PROMPTS and sum(int(each.useful.sum()) for each in played) >= _FEWEST_USEFUL:
+            cut = round(len(played) * _FITTED_PART)
+            trial = fitted([played[:cut]], model.floor)
+            if trial is not None:
+                own, other = (_precision(each, played[cut:]) for each in (trial, model))
+            final = fitted([played], model.floor, is_own=True) if own > other else None
+            if trial is not None and final is not None:
+                model, judge, unseen = final, trial, played[cut:]
+        floor = _floor(judge, unseen)
+        if floor or model.is_own:
+            self._files.replace(PATH, to_json(replace(model, floor=floor or model.floor)).encode())
         else:
             with contextlib.suppress(FileNotFoundError):
                 self._files.remove(PATH)
-        return Learned(len(played), other, own, final is not None)
+        return Learned(len(played), other, own, model.is_own, floor)
 
     def _own(self) -> Model | None:
         with contextlib.suppress(OSError, AutopoiesisError):
             status = (self._files.workspace.root / PATH).stat()
             stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
             if self._known[0] != stamp:
-                self._known = (stamp, of_json(self._files.read(PATH)))
+                found = of_json(self._files.read(PATH))
+                if found is not None and not found.is_own:
+                    found = replace(shipped(), floor=found.floor)
+                self._known = (stamp, found)
             return self._known[1]
         return None
 
@@ -151,9 +166,15 @@ def _precision(model: Model, played: Sequence[Played]) -> float:
     return float(average_precision_score(useful, worth, sample_weight=weights)) if useful.any() else 0.0
 
 
-def _same_share(model: Model, other: Model, played: Sequence[Played]) -> float:
-    """The floor at which another model tells something beside as many prompts as this one."""
-    best = numpy.array([model.worth(each.candidates.values).max() for each in played])
-    bests = numpy.sort([other.worth(each.candidates.values).max() for each in played])[::-1]
-    told = int((best >= model.floor).sum())
-    return round(float(bests[min(told, len(bests) - 1)]), 5)
+def _floor(model: Model, played: Sequence[Played]) -> float:
+    """The lowest floor at which enough of what is told comes up later, or else the highest; 0 if nothing can
+    be told.
+    """
+    told = [each for each in played if each.candidates.sessions >= MANY_SESSIONS]
+    worth = [model.worth(each.candidates.values) for each in told]
+    best = numpy.array([each.max() for each in worth])
+    useful = numpy.array([each.useful[place.argmax()] for each, place in zip(told, worth, strict=True)])
+    for floor in FLOORS if told else ():
+        if useful[best >= floor].sum() >= _COMES_UP * ((best >= floor).sum() + _DOUBTED):
+            return floor
+    return FLOORS[-1] if told else 0.0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.engine import Engine
+from engine.recall.model import shipped, to_json
+from engine.recall.own import FLOORS, PATH
 
 SUBJECTS = (
     ("ferry", "timetable", "pontoon", "berth", "captain"),
@@ -95,3 +98,9 @@ def past(say: Say) -> list[str]:
         say(BEFORE.format(number + 1), asked(words), did(words) + found(words))
         for number, words in enumerate((*SUBJECTS, *OTHERS))
     ]
+
+
+@pytest.fixture
+def eager(workspace: Path) -> None:
+    """The past has shown that what is little worth helps, too."""
+    put_text(workspace, PATH, to_json(replace(shipped(), floor=FLOORS[0])))

@@ -111,6 +111,7 @@ def asking(report: Backtest, path: str) -> ToldPrompt | None:
     return next((each for each in report.told if each.path == path and each.message == QUESTION), None)
 
 
+@pytest.mark.usefixtures("eager")
 def test_noise_is_not_told_again_but_stays_listed_where_it_was_said(
     engine: Engine, past: list[str], say: Say
 ) -> None:
@@ -126,6 +127,7 @@ def test_noise_is_not_told_again_but_stays_listed_where_it_was_said(
     assert asking(played(engine), second) is not None, "the last label counts"
 
 
+@pytest.mark.usefixtures("eager")
 def test_labels_are_examples_that_count_more(engine: Engine, past: list[str], say: Say) -> None:
     path = ask(say, 20)
     told = asking(played(engine), path)

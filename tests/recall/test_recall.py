@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from engine.agents.audit import Audit
 from engine.engine import Engine
+from engine.recall.features import MANY_SESSIONS
 from engine.recall.labels import Place
 from engine.recall.model import of_json, shipped, to_json
-from engine.recall.own import FEWEST_PROMPTS, PATH
+from engine.recall.own import FEWEST_PROMPTS, PATH, _floor
 from engine.recall.passages import place_of
 from engine.search.results import SearchResult
 from engine.transcripts.turn import Text, ToolCall, Turn
@@ -64,6 +67,7 @@ def test_a_message_without_a_rare_word_is_about_what_is_at_hand(
     assert find(engine, message, turns) == []
 
 
+@pytest.mark.usefixtures("eager")
 def test_the_session_asks_not_the_message_alone(engine: Engine, past: list[str]) -> None:
     assert found(FERRY) in [each.text for each in find(engine, QUESTION, looking_at_the_ferry())]
     assert find(engine, QUESTION) == []
@@ -90,6 +94,7 @@ def test_what_two_sessions_say_alike_is_told_once(engine: Engine, past: list[str
     assert len({" ".join(each.text.split()[:20]) for each in results}) == len(results)
 
 
+@pytest.mark.usefixtures("eager")
 def test_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
     session = looking_at_the_ferry()
     told = list(map(place_of, find(engine, QUESTION, session)))
@@ -100,6 +105,7 @@ def test_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
     assert list(map(place_of, find(engine, QUESTION, session))) == told, "the last label counts"
 
 
+@pytest.mark.usefixtures("eager")
 def test_what_an_agent_was_told_and_rated_as_noise_is_not_told_again(engine: Engine, past: list[str]) -> None:
     session = looking_at_the_ferry()
     told = {place_of(each) for each in find(engine, QUESTION, session)}
@@ -208,6 +214,22 @@ def test_the_own_past_is_used_only_if_it_predicts_better(
         )
         done = engine.recall.own.learn(engine.index, lambda _done, _of: None)
         assert done.is_used is used
-        assert (workspace / PATH).exists() is used
         model = engine.recall.own.model()
         assert model is not None and model.is_own is used
+
+
+@pytest.mark.parametrize(("useful", "floor"), [(5, 0.085), (3, 0.12), (0, 0.48)])
+def test_the_past_decides_how_sure_the_model_has_to_be(useful: int, floor: float) -> None:
+    """Of twenty prompts, ten are told something surer; what came up was told at the first of these."""
+    worth = numpy.array([0.3] * 10 + [0.1] * 10)
+    prompts = [
+        SimpleNamespace(
+            candidates=SimpleNamespace(sessions=MANY_SESSIONS, values=worth[at : at + 1]),
+            useful=numpy.array([at < useful]),
+        )
+        for at in range(20)
+    ]
+    model = SimpleNamespace(worth=lambda values: values)
+    assert _floor(model, prompts) == floor  # type: ignore[arg-type]
+    few = SimpleNamespace(candidates=SimpleNamespace(sessions=MANY_SESSIONS - 1))
+    assert _floor(model, [few]) == 0.0  # type: ignore[arg-type, list-item]

@@ -17,8 +17,8 @@ from engine.recall.fitting import fitted
 from engine.recall.model import DATA, Model, to_json
 from engine.recall.replay import Played, prompts
 
-FLOOR = 0.085
-"""Below it, two readers found what is told mostly noise."""
+FLOOR = 0.24
+"""Until the person's own past decides (``engine.recall.own``)."""
 
 
 def played(workspace: Path) -> list[Played]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from engine.transcripts.importers.log import Kind
 
 _AGENTS = ("claude-code", "codex", "gemini", "specstory")
+_MUCH = 10
+"""A tenth of all sessions."""
 _SHOWN = 20
 _REASONS = {
     "thinking": ("thinking block", ""),
@@ -254,10 +256,17 @@ def _import(
 
 
 def _index(engine: Engine, ran: ImportRun) -> None:
-    """Index what was imported, so that the agent's first message need not wait for it."""
-    if _written(ran):
-        with progress("indexing") as report:
-            engine.catch_up_index(report)
+    """Index what was imported, so that the agent's first message need not wait for it, and learn what of it
+    is worth telling if it is a good part of all.
+    """
+    if not (written := _written(ran)):
+        return
+    with progress("indexing") as report:
+        engine.catch_up_index(report)
+    is_much = _MUCH * len(written) >= len(engine.index.past().sessions)
+    if is_much and engine.config.hooks.past_sessions == "learned":
+        with progress("learning what is worth telling") as report:
+            engine.recall.own.learn(engine.index, report)
 
 
 def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
