@@ -118,28 +118,48 @@ def test_program_output_pastes_and_small_talk_are_not_what_was_asked() -> None:
 
 
 @each_case(
-    "asked, done, left",
+    "asked, label, done, left",
     [
         (
             "修复天气脚本，改用兼容的语法",
+            "Said",
             "改好了，所有格式化字符串都换成了旧写法。",
             "还要我把测试也改成旧写法吗？",
         ),
         (
             "共有リンクのボタンを実装して",
+            "Done",
             "共有リンクのボタンを実装しました。",
             "公開範囲の設定も追加しますか？",
         ),
         (
             "계산기에 로그 기능을 넣어줘",
+            "Done",
             "계산기에 로그 기능을 새로 추가했습니다.",
             "삼각 함수 버튼도 함께 추가할까요?",
         ),
     ],
 )
-def test_sentences_without_spaces_between_words_are_read_too(asked: str, done: str, left: str) -> None:
+def test_sentences_without_spaces_between_words_are_read_too(
+    asked: str, label: str, done: str, left: str
+) -> None:
     lines = said(("user", asked), ("agent", f"{done}{left}" if "？" in left else f"{done} {left}"))
-    assert lines == (f"Asked: {asked}", f"Said: {done}", f"Open: {left}")
+    assert lines == (f"Asked: {asked}", f"{label}: {done}", f"Open: {left}")
+
+
+@each_case(
+    "closing, told",
+    [
+        (
+            "完了です。\n\n- `retry.py` に再試行を追加\n- 手順書を更新",
+            "`retry.py` に再試行を追加; 手順書を更新",
+        ),
+        ("計画の作成が完了しました。\n\n- `retry.py` に再試行を追加", "計画の作成が完了しました。"),
+        ("Alles erledigt.\n\nDie Wiederholung wurde hinzugefügt.", "Die Wiederholung wurde hinzugefügt."),
+    ],
+)
+def test_what_was_done_is_found_in_other_languages_too(closing: str, told: str) -> None:
+    assert said(RETRY[0], ("agent", f"{EDITED}{closing}"))[-1].partition(": ")[2] == told
 
 
 def test_the_outcome_is_the_reply_to_the_last_request_not_to_an_order_nor_what_is_said_at_work() -> None:

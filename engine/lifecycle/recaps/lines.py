@@ -112,7 +112,7 @@ def lines_of(turns: Sequence[Turn], before: Sequence[Turn] = ()) -> tuple[str, .
     if end.said:
         when = " earlier" if end.is_early and not (is_named and end.left) else ""
         when = when if end.answered in (first, last) else when or " later"
-        lines.append(f"{'Done' if _DID.match(end.said) else 'Said'}{when}: {end.said}")
+        lines.append(f"{'Done' if _says_it_did(end.said) else 'Said'}{when}: {end.said}")
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [end.left])]
     kept = tuple(safe for line in lines if (safe := _safe(line)))
@@ -365,10 +365,11 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     steps = [at for at, (text, _) in enumerate(said) if text.endswith(_OPENS) and _PREPARES.match(text)]
     rest = said[steps[-1] + 1 :] if steps else said
     said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
-    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item)]
+    is_over = any(_IS_OVER.search(text) for text, is_item in said if not is_item)
+    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item, is_over=is_over)]
     listed = [text for text, is_item in tells if is_item]  # each says what was done
     told = [text for text, is_item in tells if not is_item]
-    start = next((at for at, text in enumerate(told) if _DID.match(text)), -1)
+    start = next((at for at, text in enumerate(told) if _says_it_did(text)), -1)
     told = told[max(start, 0) :] if start >= 0 or not listed else listed
     found = ""
     for sentence in itertools.islice(filter(is_own, told), 2):
@@ -378,15 +379,22 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     return shortened(found.strip(), _SAID_CHARACTERS)
 
 
-def _tells(text: str, *, is_item: bool) -> bool:
+def _tells(text: str, *, is_item: bool, is_over: bool = False) -> bool:
     """Whether a sentence of the agent says something on its own; one in a list only if it says what was
-    done."""
+    done, or names it and the work ``is_over``.
+    """
+    did = _says_it_did(text) or (is_item and is_over and _NAMES_WORK.search(text) is not None)
     if text.endswith(_ASKING) or _PREPARES.match(text) or proposals.OFFER.search(text):
         return False
-    if proposals.PASSED.search(text) or (is_item and not _DID.match(text)):
+    if proposals.PASSED.search(text) or (is_item and not did):
         return False
-    fewest = _MIN_WORDS if _DID.match(text) else _SENTENCE_WORDS
+    fewest = _MIN_WORDS if did else _SENTENCE_WORDS
     return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
+
+
+def _says_it_did(text: str) -> bool:
+    """Whether a sentence is about what was done."""
+    return _DID.match(text) is not None or _DID_ELSEWHERE.search(text) is not None
 
 
 def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
@@ -403,7 +411,7 @@ def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
             is_next
             or not _REMAINS.search(text)
             or text.endswith(_OPENS)
-            or _DID.match(text)
+            or _says_it_did(text)
             or _SETTLED.search(text)
         ):
             continue
@@ -558,6 +566,21 @@ _DID = expression(
     re.IGNORECASE,
 )
 """The start of a sentence about what was done."""
+_WORK = r"(?:追加|修正|変更|削除|作成|更新|移動|実装|除外|統一|추가|수정|변경|삭제|작성|이동|구현|제거|적용)"
+_NAMES_WORK = expression(rf"{_WORK}[。.]?$|^(?:新增|添加|修复|修改|更新|删除|移除|实现|增加)")
+"""Work named without a time, as in a list of what was done."""
+_DID_ELSEWHERE = expression(
+    rf"{_WORK}(?:しました|済み|した|했습니다|하였습니다|했어요|되었습니다|완료)\W*$"
+    r"|^(?:我)?已(?:经)?|^(?:se (?:ha )?|he |ho |j['’]ai |eu )?(?:agreg(?:ué|ado|ó)|añad(?:í|ido|ió)"
+    r"|corr(?:egí|egido|igió)|elimin(?:é|ado|ó)|actualic?[ée]|actualiz(?:ado|ó)|aggiunto|corretto|rimosso"
+    r"|aggiornato|ajouté|corrigé|supprimé|remplacé|renommé|adicion(?:ei|ado)|corrigi(?:do)?|removi(?:do)?"
+    r"|добавил\w*|исправил\w*|удалил\w*|обновил\w*|изменил\w*|создал\w*)\b"
+    r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$",
+    re.IGNORECASE,
+)
+_IS_OVER = expression(
+    r"^(?!.*(?:計画|プラン|계획|计划)).*(?:完了|しました|완료|했습니다|已完成|完成了|已全部|全部完成)"
+)
 _SAVED = expression(
     r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b"
     r"|.{0,12}(?:コミット|プッシュ|マージ|커밋|푸시)\W{0,3}(?:を)?(?:完了|しました|でき|했|완료|됐|되었)|(?:已|代码已)(?:提交|推送)",
