@@ -1,5 +1,5 @@
-"""Phrases for days in German, French, Spanish, Chinese, Japanese and Korean, and looser English ones, as the
-phrases that ``dates`` reads; and those for past work in the last three, as ``past_work`` reads them.
+"""Phrases for days in other languages, and looser English ones, as the phrases that ``dates`` reads; and
+those for past work, as ``past_work`` reads them, but for German, French and Spanish, which it knows itself.
 """
 
 from __future__ import annotations
@@ -80,6 +80,53 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (rf"(?:los|las) últim[oa]s {_NUMBER} ({_any(_UNITS)})", "last {1} {2}"),
     (rf"(?:am|letzten|vergangenen|el|le) ({_any(_DAYS)})(?: dernier| pasado)?", "on {1}"),
     (rf"({_any(_DAYS)}) dernier", "on {1}"),
+    # Russian, Ukrainian, Portuguese, Italian, Dutch, Polish, Czech, Turkish.
+    (r"позавчера|позавчора|anteontem|l['’]altro ieri|eergisteren|przedwczoraj|předevčírem", "2 days ago"),
+    (r"вчера|вчора|ontem|ieri|gisteren|wczoraj|včera|dün", "yesterday"),
+    (r"сегодня|сьогодні|hoje|oggi|vandaag|dzisiaj|dziś|dnes|bugün", "today"),
+    (
+        r"на прошлой неделе|(?:на )?минулого тижня|(?:na )?semana passada"
+        r"|(?:la )?settimana scorsa|vorige week"
+        r"|w (?:zeszłym|ubiegłym) tygodniu|minulý týden|geçen hafta",
+        "last week",
+    ),
+    (
+        r"(?:в )?прошл(?:ый раз|ой сессии)|минулого разу|(?:d|n)?a última (?:vez|sessão)"
+        r"|(?:nel)?l['’]ultima (?:volta|sessione)|(?:de |in de )?vorige (?:keer|sessie)"
+        r"|ostatnio|ostatnim razem|(?:w )?(?:ostatniej|poprzedniej) sesji|minule|naposledy|posledně"
+        r"|en son|geçen sefer|(?:geçen|son) oturumda",
+        "last session",
+    ),
+    (
+        r"(?:на ч[её]м|где|с того места,? где) (?:мы |я )?(?:остановил|закончил)\w*"
+        r"|на чому (?:ми |я )?зупинил\w*"
+        r"|(?:de )?onde (?:nós )?(?:paramos|parei)"
+        r"|(?:da )?dove (?:eravamo|siamo|ero)(?: rimast[io]| arrivat[io])?"
+        r"|waar (?:waren|zijn|was) (?:we|ik) (?:gebleven|gestopt)"
+        r"|(?:na czym|gdzie) (?:skończyliśmy|stanęliśmy|skończył[ea]m)"
+        r"|kde (?:jsme|jsem) (?:skončil|přestal)\w*"
+        r"|nerede kal\w+",
+        "where did we leave off",
+    ),
+    (
+        r"(?:что|чем|над чем) мы (?:делали|сделали|занимались|работали)"
+        r"|що ми (?:робили|зробили)|o que (?:nós )?fizemos"
+        r"|(?:che )?cosa abbiamo fatto|wat (?:hebben we|deden we)"
+        r"|co (?:z?robiliśmy|jsme (?:u?dělali|řešili))|ne yapt[ıi]k",
+        "what did we do",
+    ),
+    (
+        r"(?:что|чем|над чем) я (?:делал|сделал|занимал|работал)\w*"
+        r"|що я з?робив|o que (?:eu )?fiz|(?:che )?cosa ho fatto"
+        r"|wat (?:heb ik|deed ik)|co (?:z?robił[ea]m|jsem u?dělal\w?)|ne yapt[ıi]m",
+        "what did i do",
+    ),
+    (
+        r"продолжим|продолжай|продовжимо|continu[ae]|riprendiamo|continuiamo|kontynuujmy|pokračuj\w*"
+        r"|devam et\w*",
+        "continue",
+    ),
+    (r"gedaan", ""),
 )
 _PATTERNS = tuple((expression(rf"(?<!\w)(?:{form})(?!\w)"), english) for form, english in _FORMS)
 _EAST_ASIAN: tuple[tuple[str, str], ...] = (

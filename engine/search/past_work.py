@@ -65,7 +65,8 @@ _WORD = expression(r"[^\W_]+")
 _OTHER = expression(
     r"\b(?:should|shall|must|tomorrow|next|undo|revert|delete|remove|fix|why|sollen|sollten|müssen|morgen"
     r"|demain"
-    r"|mañana|warum|pourquoi)\b|\?.*\?.*\?"
+    r"|mañana|warum|pourquoi|удали\w*|исправь\w*|верни\w*|откати\w*|видали\w*|remova|apague|rimuovi"
+    r"|elimina|annulla|verwijder|usuń|cofnij|smaž|vrať|kaldır)\b|\?.*\?.*\?"
     r"|^(?:(?:please|now|then|ok|and|can you|could you),? )*(?:use|add|set|write|make|create|update"
     r"|implement|run|push"
     r"|commit|merge|rebase|test|rename|move|change|build|deploy|check|apply|copy)\b"
