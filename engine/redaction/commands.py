@@ -24,7 +24,7 @@ _PRINTERS = "pass show|gopass show|op read|bw get password|lpass show|vault kv g
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _REGISTRY = r"\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])"
-_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gpg)"
+_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd(?: --stdin| \w)|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gcloud secrets|gpg)"
 _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
 sshpass mongo docker+login podman+login helm+registry+login az+login cf+login oc+login | -p ?
@@ -56,7 +56,15 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "--user|--auth|--proxy-user|--login", rf"[ =]?{_LOGIN}", r"[\s\"']$", "login"),
     (_LINE, "curl", rf"\b{_REST}\s-[a-z]{{0,5}}u ?{_LOGIN}", "", "login"),
     (_LINE, "http|https|xh", rf" -a ?{_LOGIN}", "", "login"),
-    (_LINE, "echo|printf", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
+    (_LINE, "echo|printf|yes", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-](?:[^\s\"'\\$|]|\\{{1,2}}n){{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
+    ("password", "pwd={", r"(?P<value>[^{}\s]{4,80})\}", ";$", "digits"),
+    (_LINE, "<(echo ", r"\\?[\"']?(?P<value>[^\s\"'\\$)]{8,200})", "", "digits"),
+    (_LINE, "mc alias set |mc config host add ", r"\S{1,60} \S{1,200} \S{1,100} (?P<value>[^\s$]{8,100})", "", "real"),
+    (_LINE, "http-basic.", r"\S{1,80} \S{1,80} (?P<value>[^\s$]{6,200})", " $", "real"),
+    (_LINE, "pypi-token.|github-oauth.|gitlab-token.", r"\S{1,80} (?P<value>[^\s$]{16,400})", " $", "digits"),
+    (_LINE, "bundle config ", r"(?:set )?(?:--\w{1,10} )?\S{3,80} (?P<value>[^\s:/]{1,64}:[^\s$]{4,200})", "", "login"),
+    (_LINE, "vault login |snyk auth |infisical login |authtoken ", r"(?P<value>[\w.-]{16,200})", "", "digits"),
+    (_LINE, 'send "|send \\"|send -- "', r"(?P<value>[^\s\"\\$]{6,80})\\{1,2}[rn]", "", "digits"),
     (_LINE, "<<<", r" ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
     (_LINE, "htpasswd", r" (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
     (_LINE, "net use", r" (?:[^\n]{0,80}?/user:\S+|(?:\w: )?\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
@@ -69,6 +77,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, " -u ", r"[\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
     (_LINE, "wandb login ", r"(?:--relogin )?(?P<value>[0-9a-f]{40})\b", "", ""),
     (_LINE, "secret set", r" [^\n]{0,120}? --value[ =][\"']?(?P<value>[^\s\"']{4,200})", "", "real"),
+    (_LINE, "put-parameter", rf" {_REST}--value[ =][\"']?(?P<value>[^\s\"'$]{{4,200}})", "", "digits"),
     (_LINE, "encrypt_string", r" [\"'](?P<value>[^\"'\n]{4,200})", "", "real"),
     (_LINE, "rabbitmqctl add_user |rabbitmqctl change_password ", r"[\w.-]{1,40} (?P<value>\S{4,80})", "", "real"),
     ("printed secret", _PRINTERS, r"[^\n→]{0,160}(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\s*(?:\n|$))", "$", "digits"),
@@ -95,6 +104,8 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_FILE, ":*:", r"[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
     (_FILE, "5432:|5433:|3306:|6432:", r"(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", r"[\w.*-]:$", "real"),
     (_FILE, "chpasswd:", r"\s{1,20}(?:expire: \w{1,9}\s{1,20})?(?:list|users):[ |]{0,3}\s{1,20}(?P<value>[\w.-]{1,40}:\S{4,80})", "", "login"),
+    ("password of an account", " / ", r"[\"'`]?(?P<value>[^\s\"'`/<>,;]{6,80})", r"@[\w-]{1,40}(?:\.[\w-]{2,20}){1,3}[\"'`]?$", "digits"),
+    ("password hash", "pbkdf2_sha256$|pbkdf2_sha1$|pbkdf2:sha256:|pbkdf2:sha512:|scrypt:|scram-sha-1$|scram-sha-256$|$argon2i|$argon2d|$pbkdf2|$scrypt$|{ssha}|{ssha512}|{crypt}", r"[\w.:/$=,+-]{24,300}", "$", "hash"),
     ("password hash", "$1$|$5$|$6$|$8$|$9$|$y$|$2y$|$2a$|$2b$|$apr1$", r"[\w./$=,+-]{20,200}", r"(?<![\w$])$", ""),
     ("seed phrase", "seed phrase|recovery phrase|secret phrase|mnemonic|seed_phrase|seed:|words:", rf"\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed"),
     ("recovery code", "recovery code|backup code|scratch code|rescue code", rf"s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", ""),

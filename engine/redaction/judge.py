@@ -20,6 +20,7 @@ from engine.redaction.values import (
     is_public,
     is_reference,
     is_slug,
+    is_tagged,
 )
 from engine.startup.lazy import expression
 
@@ -33,13 +34,17 @@ _IS_OTHER = 0.9
 _ENOUGH = 200
 _NEAR = 3
 """Words between a name and a value up to which it may name it."""
-_ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
+_ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?=\w{4})(?:[a-z_]+|[A-Z_]+|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
 _ENTITY = expression(r"&#\d{2,4};?\Z")
 """At the end of a value: it is a word in a page, with the quotation mark after it."""
 _MANY_PARTS = 2
-_CACHE_KEY = expression(r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}")
-"""Words and the hash of a file, as build services name what they keep."""
+_CACHE_KEY = expression(
+    r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}|(?:[\w-]{1,40}:){1,3}[a-z-]{3,20}:[0-9a-f]{40,64}"
+)
+"""Words and the hash of a file, as build services and stores name what they keep."""
+_CACHED = expression(r":[a-z-]{3,20}:[0-9a-f]{40,64}(?!\w)")
+"""After the beginning of such a name."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
@@ -51,7 +56,7 @@ _PRIVATE = expression(
 """Before what is a secret though it looks like an address or a name."""
 _ON_CHAIN = expression(
     r"(?i)(?:address|wallet|program|mint|account|pub(?:lic)?[ _-]?key|authority|owner|vault|pool|signature"
-    r"|\bsig\b|\btxn?\b|txid|transaction|explorer|hash)[^\n]{0,60}\Z"
+    r"|\bsig\b|\btxn?\b|txid|transaction|explorer|hash)[^\n]{0,60}(?:\n[\s\"'`]{0,12})?\Z"
 )
 """Before what everyone may see of a chain of blocks."""
 _MOST_OF_ADDRESS = 64
@@ -87,7 +92,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         len(value) < 4
         or ("&#" in value and _ENTITY.search(value) is not None)
         or value.startswith("\\u{")  # as transcripts write a control character
-        or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
+        or ((value.count("-") > _MANY_PARTS or ":" in value) and _CACHE_KEY.fullmatch(value) is not None)
         or (len(value) > _KEY_SIZE and 5 * value.count(value[-1]) > 2 * len(value))  # mostly padding
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or (has_digit(value) and not ANY_WIDE.search(value)))
@@ -115,6 +120,11 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     is_set = found[_AT["is joined"]] or found[_AT["is said"]]
     if not is_set and (is_id(value) or found[_AT["known"]] == 1):
         return ""
+    if is_tagged(value):
+        return "token"
+    # A key of JSON, which names a value.
+    if not is_set and found[_AT["is hexadecimal"]] and text.startswith('":', end):
+        return ""
     may_be_words = found[_AT["joint"]] in STRICT or (found[_AT["is said"]] and password > key)
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
@@ -140,8 +150,10 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     says_so = named >= (_NAMES_BEFORE_SIGN if found[_AT["joint"]] in STRICT else _NAMES)
     if probability(found) < (LEAST if says_so and not is_other else LEAST_UNNAMED):
         return ""
-    if _is_no_plain_text(text, start) or (
-        len(value) >= (_CUT_SIZE if key > password else _KEY_SIZE) and _CUT_OFF.match(text, end)
+    if (
+        _is_no_plain_text(text, start)
+        or _CACHED.match(text, end)
+        or (len(value) >= (_CUT_SIZE if key > password else _KEY_SIZE) and _CUT_OFF.match(text, end))
     ):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"

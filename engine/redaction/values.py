@@ -95,16 +95,21 @@ _JOINED_PARTS = expression(r"[A-Za-z]+(?:[_-](?:[A-Za-z]+|\d{1,4}))+")
 _STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z]{1,14}|[A-Z]{1,14}))+")
 _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
-    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub)[_-][A-Za-z0-9_-]{8,}"
+    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub|ses|sess|prt|per)[_-][A-Za-z0-9_-]{8,}"
     r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
-    r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
+    r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|1Z[0-9A-Z]{16}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
 )
 """Ids of messages, tool calls, requests, files and the like, which services of models and others give."""
 _HASHED = expression(r"[a-z]+(?:_[a-z0-9]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
 """A name with a hash in it, as of what is built and of an index of a table."""
-_ID_SIZES = (26, 33)
+_TAGGED = expression(
+    r"(?!pk|pub|client)(?:[a-z]{2,12}[_-]){1,3}"
+    r"(?=(?:[a-z0-9]*[A-Z]){4})(?=(?:[A-Z0-9]*[a-z]){4})(?=[A-Za-z]*[0-9])[A-Za-z0-9]{30,120}"
+)
+_ID_SIZES = (18, 26, 33)
 _ADDRESS = expression(
     r"S[TPM][0-9A-Z]{38,39}(?:\.[\w-]{1,60})?|G[A-Z2-7]{55}|(?:bc|tb|addr|cosmos)1[02-9ac-hj-np-z]{38,100}"
+    r"|Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[ky][a-z2-7]{40,60}"
 )
 _BASE58 = expression(r"[1-9A-HJ-NP-Za-km-z]{42,44}|[1-9A-HJ-NP-Za-km-z]{86,88}")
 _MARK = expression(r"[-_:./]")
@@ -173,8 +178,13 @@ def is_id(value: str) -> bool:
     return _ID.fullmatch(value) is not None or _HASHED.fullmatch(value) is not None
 
 
+def is_tagged(value: str) -> bool:
+    """True for a tag and what is random, as services give keys that are in no table: ``acme_9fK…``."""
+    return _TAGGED.fullmatch(value) is not None and is_mixed(value) and not is_id(value)
+
+
 def is_address(value: str) -> bool:
-    """True for an address of Stacks, Stellar, Bitcoin or Cosmos."""
+    """True for an address of Stacks, Stellar, Bitcoin, Cosmos or IPFS."""
     return _ADDRESS.fullmatch(value) is not None
 
 
@@ -203,8 +213,8 @@ def is_public(value: str) -> bool:
 
 
 def is_file(value: str) -> bool:
-    """True for the name of a file."""
-    return "." in value and _FILE.fullmatch(value) is not None
+    """True for the name of a file, with its folders or not."""
+    return "." in value and _FILE.fullmatch(value.rpartition("/")[2]) is not None
 
 
 def stands_for_key(value: str) -> bool:
@@ -318,6 +328,7 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "login": _is_login,
     "credential": _is_credential,
     "cookie": _has_secret_cookie,
+    "hash": lambda value: has_digit(value.rpartition("$")[2].rpartition("}")[2]),
     "phrase": _is_phrase,
     "seed": _is_seed,
 }

@@ -38,6 +38,11 @@ def test_a_long_run_of_one_character_is_scanned(part: str) -> None:
             "curl -u ",
             "password is ",
             "secret key ",
+            "token for a ",
+            "token (a) ",
+            "key<td>",
+            "password || ",
+            "password: str ",
         ),
         *(
             "пароль ",
