@@ -15,7 +15,7 @@ _COOKIES = (
     r"\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
 )
-_CALLS = "login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set|create_user|create_superuser"
+_CALLS = "withemailandpassword|createuser|login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set|create_user|create_superuser"
 """Functions whose arguments are a user and a password, in this order."""
 _KEYPAIRS = "uint8array.from(|id.json|keypair|secretkey|secret_key|private_key|privatekey|private key"
 """Before a key of Solana as numbers."""
@@ -78,13 +78,19 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "wandb login ", r"(?:--relogin )?(?P<value>[0-9a-f]{40})\b", "", ""),
     (_LINE, "secret set", r" [^\n]{0,120}? --value[ =][\"']?(?P<value>[^\s\"']{4,200})", "", "real"),
     (_LINE, "put-parameter", rf" {_REST}--value[ =][\"']?(?P<value>[^\s\"'$]{{4,200}})", "", "digits"),
+    (_LINE, " on >|auth default |nickserv identify ", r"(?P<value>[^\s\"']{6,80})", "$", "digits"),
+    (_LINE, "ascii-text ", r"[\"']?(?P<value>[^\s\"']{4,80})", "(?:key|secret|password) $", "real"),
     (_LINE, "encrypt_string", r" [\"'](?P<value>[^\"'\n]{4,200})", "", "real"),
     (_LINE, "rabbitmqctl add_user |rabbitmqctl change_password ", r"[\w.-]{1,40} (?P<value>\S{4,80})", "", "real"),
     ("printed secret", _PRINTERS, r"[^\n→]{0,160}(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\s*(?:\n|$))", "$", "digits"),
     ("password", "identified by", r" (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
     ("password", 'variable "', r'[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
     ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
-    ("password", "bcrypt(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
+    ("password", "bcrypt(|bcrypt.hash(|bcrypt.compare(|hashsync(|comparesync(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
+    ("password", "md5(|sha1(|sha2(|sha256(|crypt(", r"[\"'](?P<value>[^\s\"'$]{6,80})[\"']", r"(?i:passw\w{0,9}|pwd)[\"'`]?\s{0,3}[=:,(]\s{0,3}$", "digits"),
+    ("password", "crypt(", r"'(?P<value>[^\s'$]{6,80})', ?gen_salt", "", "digits"),
+    ("password", "set password for ", r"[^\n=]{1,120}= ?(?:password\()?'(?P<value>[^\s']{4,80})'", "", "real"),
+    ("key of a cipher", "createhmac(", r"[\"'][\w-]{2,12}[\"'], ?[\"'](?P<value>[^\s\"']{8,200})[\"']", "", "digits"),
     ("password", "auth=(", r"[\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
     ("secret of a signature", "jwt.", r"(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
     (_ADDRESS, "root:|admin:", r"(?P<value>[^\s:@/\"']{6,80})@(?=[\w-]{1,60}\.)", r"(?:^|[\s\"'`(])$", "digits"),

@@ -14,13 +14,13 @@ from engine.redaction.values import (
     is_address,
     is_base58,
     is_file,
+    is_formed,
     is_id,
     is_label,
     is_placeholder,
     is_public,
     is_reference,
     is_slug,
-    is_tagged,
 )
 from engine.startup.lazy import expression
 
@@ -120,7 +120,7 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     is_set = found[_AT["is joined"]] or found[_AT["is said"]]
     if not is_set and (is_id(value) or found[_AT["known"]] == 1):
         return ""
-    if is_tagged(value):
+    if is_formed(value):
         return "token"
     # A key of JSON, which names a value.
     if not is_set and found[_AT["is hexadecimal"]] and text.startswith('":', end):

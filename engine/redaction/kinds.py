@@ -89,7 +89,7 @@ Clojars token            | CLOJARS_                         | [a-z0-9]{40,}
 Docker token             | dckr_pat_ dckr_oat_              | [\w-]{20,}
 DigitalOcean token       | dop_v1_ doo_v1_ dor_v1_          | [0-9a-f]{40,}
 SendGrid key             | SG.                              | [\w-]{16,64}\.[\w-]{30,}
-Twilio key               | SK                               | [0-9a-f]{32}(?![0-9A-Za-z])
+Twilio key               | SK                               | [0-9a-fA-F]{32}(?![0-9A-Za-z])
 Mailgun key              | key-                             | [0-9a-f]{32}(?![0-9A-Za-z])
 Brevo key                | xkeysib- xsmtpsib-               | [A-Za-z0-9-]{40,}
 Resend key               | re_                              | [A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}
@@ -229,6 +229,7 @@ Salesforce key           | 3MVG9                            | [\w.+/=]{70,}
 Zoho token               | 1000.                            | [0-9a-f]{32}\.[0-9a-f]{32}
 StackHawk key            | hawk.                            | [\w-]{20}\.[\w-]{20}(?![\w-])
 Okta token               | SSWS                             | \s?00[\w-]{40}(?![\w-])
+WunderGraph key          | cosmo_                           | [0-9a-f]{32}(?![0-9A-Za-z])
 Rootly key               | rootly_                          | [0-9a-f]{64}
 Ramp secret              | ramp_sec_                        | [A-Za-z0-9]{40,}
 Salad key                | salad_cloud_                     | [A-Za-z0-9]{1,7}_[A-Za-z0-9]{16,}
@@ -286,6 +287,7 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),
     ("Terraform token", ".atlasv1.", rf"\.atlasv1\.{_DASHED}{{50,80}}", r"[A-Za-z0-9]{14}$"),
     ("Azure client secret", "q~", r"Q~[\w.~-]{31,34}(?![\w~])", r"[\w.~]{3}\d$"),
+    ("Dropbox token", "aaaaaaaaaa", r"A{10}[\w-]{43}(?![\w-])", r"(?<![\w-])[A-Za-z0-9]{11}$"),
     ("New Relic key", "nral", r"NRAL(?![A-Za-z0-9])", r"(?<![A-Za-z0-9])[0-9a-fx]{36}(?:FFFF)?$"),
     ("New Relic key", "-nrma", r"-NRMA(?![A-Za-z0-9])", r"(?<![A-Za-z0-9])[A-Za-z0-9]{42}$"),
     ("Azure key", "+acr", r"\+ACR[A-Za-z0-9]{6}(?![A-Za-z0-9])", r"[A-Za-z0-9+/]{42}$"),

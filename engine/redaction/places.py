@@ -11,7 +11,7 @@ from typing import Any
 from engine.redaction import tables
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
 from engine.redaction.tables import line_start
-from engine.redaction.values import is_file, is_published, is_tagged
+from engine.redaction.values import is_file, is_formed, is_published
 from engine.startup.lazy import expression
 
 _WINDOW = 110
@@ -53,7 +53,7 @@ _PART = expression(r"[^/]{12,}")
 """Of a path."""
 _PLAIN = r"[^\s\"'`“”<>,;，。；！？、\\&]"
 _VALUE = (
-    r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
+    r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«]|&quot;)(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»]|&quot;)"
     rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?!&|[\w.%-]{{1,40}}=))"
     rf"{_PLAIN}{{0,200}}(?:(?:\\(?![nrt\"'])|&(?!&|[\w.%-]{{1,40}}=)){_PLAIN}{{0,200}}){{0,8}}))"
 )
@@ -65,7 +65,7 @@ _OPERATOR = (
     r"|[\"']?[^<>\n]{0,40}>"  # <password>…</password>
     r"|,?(?:\s|\\n){1,40}\\?[\"']?(?:value|default)\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
     r"|[ \t]?\{ ?default[ \t]?=[ \t]?"
-    r"|[ \t]{1,3}(?=\S)"
+    r"|(?:[ \t]|\\t){1,3}(?=\S)"
     r")"
 )
 _ASCII = str.maketrans(
@@ -144,7 +144,7 @@ def proposed(text: str) -> Iterator[tables.Called]:
             start += 1
         if not (
             end - start >= _LINE
-            and not is_tagged(text[start:end])
+            and not is_formed(text[start:end])
             and (not start or text[start - 1] == "\n" or text.startswith("\\n", start - 2))
             and (text[end : end + 1] in "\r\n" or text.startswith("\\n", end))
         ):  # a line of a certificate, a signature or a picture
@@ -239,7 +239,7 @@ def _near(
         ) is not None
         # In a table, not after the pipe of a shell.
         if not is_word and ("|" not in gap or _DIGIT.search(text, start, end)):
-            yield start, end, ""
+            yield start, end, text[first:last] if match["quote"] == "&quot;" else ""
     stop = text.find("\n", last, last + _NEAR)
     stop = min(last + _NEAR, len(text)) if stop < 0 else stop
     has_digit = _DIGIT.search(text, last, stop) is not None

@@ -66,6 +66,24 @@ _CELL = expression(
     r"|<input\b[^<>\n]{0,120}?\bvalue=\\?[\"'](?P<typed>[^\s\"'<>\\]{4,200}))"
 )
 """In a page, after a name: the value in the next element."""
+_FIELD = r"\\?[\"']\w{1,20}\\?[\"']\s?:\s?(?:\w{1,10}|\\?[\"'][^\"'\n]{0,60}[\"'])"
+_RECORD = expression(
+    rf"(?:\\?[\"']{_SPACE},|\\?[\"']?\s?[:=]\s?\{{?){_SPACE}(?:{_FIELD},{_SPACE}){{0,3}}"
+    r"\\?[\"']?(?i:value|default)\\?[\"']?\s?[:=]\s?\\?[\"']?(?P<value>[^\s\"'\\,{}]{4,300})"
+)
+_RECORD_BEFORE = expression(
+    rf"\\?[\"'](?i:value|default)\\?[\"']\s?:\s?\\?[\"'](?P<value>[^\s\"'\\]{{4,300}})\\?[\"'],{_SPACE}"
+    rf"(?:{_FIELD},{_SPACE}){{0,2}}\\?[\"'](?i:name|key|variable)\\?[\"']\s?:\s?\\?[\"']\Z"
+)
+"""In JSON and YAML, after and before a name: the value of the same or the next object."""
+_LIST = expression(
+    r"\\?[\"']?\s?[:=]{1,2}\s{0,3}(?:[\[({](?P<items>[^\[\](){}:=]{8,4000})"
+    r"|(?P<lines>(?:\n[ \t]{0,20}- [\"'`]?[^\s\"'`:]{4,300}[\"'`]?(?=\n|\Z)){1,40}))"
+)
+_ITEM = expression(r"[^\s\"'`\\,-][^\s\"'`\\,]{3,300}")
+_AHEAD, _RECORD_SIZE = 200, 500
+_VALUE, _DEFAULT = "alue", "efault"
+_PWDS, _PASSES = ("pwd", "Pwd", "PWD"), ("pass", "Pass", "PASS")
 _CALLS = r"\.(?:fill|type|send_?keys|set_?value|to(?:be|equal|strictequal)|equals?|eq)\("
 _INSTEAD = expression(
     rf"(?i)(?:\??:[ \t]?[a-z_][\w.\[\]|<>?, ]{{0,40}}=|[^\n]{{0,80}}?(?:\|\||\?\?|\bor\b|{_CALLS}))"
@@ -73,9 +91,11 @@ _INSTEAD = expression(
 )
 """In code, after a name: a value after its type, if nothing else is set, typed into a field, or expected."""
 _PASS = expression(r" (?P<value>[^\s\"'`,;<>/]{6,80})(?=[\"'`,;)]|\s*(?:\n|\Z)| →)")
+_PWD = expression(r"\\?[\"'`]?(?:[:=]|->|→|(?=[\"']))[ \t]{0,2}\\?[\"'`]?(?P<value>[^\s\"'`,;<>/\\&]{6,80})")
+"""After ``pwd``, which is a command, too, whose value is a path."""
 _OF_ACCOUNT = expression(r"(?i)(?:\b(?:user(?:name)?|login|account|log ?in|admin|root)\b|@)[^\n]{0,60}\Z")
 _WORDS_BEFORE = expression(r"(?:[^\W\d_][\w'’-]* ){1,2}\Z")
-_KEY_SIZE = 16
+_KEY_SIZE, _ADDRESS_SIZE = 16, 44
 _PRINTED = expression(
     r"(?:\$|> \[tool:[^\]\n]{1,40}\]) (?!git |ls |grep |rg |find |wc |\w+sum |make |cd )[^\n→]{4,300}"
     r"(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\n|\Z)"
@@ -177,17 +197,36 @@ def after_user(text: str, word: str, last: int) -> Iterator[Called]:
 
 def apart(text: str, word: str, first: int, last: int) -> Iterator[Called]:
     """Values that more than an operator parts from the ``word`` between two places, which names them."""
-    if (match := _CELL.match(text, last)) is not None:
+    ahead = text[last : last + _AHEAD]  # rules most of it out, without an expression or a call
+    is_quoted = '"' in ahead or "'" in ahead
+    if "<" in ahead and (match := _CELL.match(text, last)) is not None:
         group = "value" if match["typed"] is None else "typed"
         if has_digit(match[group]):
             yield *match.span(group), text[text.rfind(">", max(0, first - 40), first) + 1 or first : last]
-    elif (match := _INSTEAD.match(text, last)) is not None and not is_base58(match["value"]):
-        yield *match.span("value"), word
-    if (match := _ASIDE.match(text, last)) is not None:
+    elif is_quoted and (match := _INSTEAD.match(text, last)) is not None:
+        # In base58, what is as short is the address of something that a test is about.
+        if len(match["value"]) > _ADDRESS_SIZE or not is_base58(match["value"]):
+            yield *match.span("value"), word
+    elif (
+        _VALUE in ahead
+        or _DEFAULT in ahead
+        or _VALUE in text[first - _AHEAD if first > _AHEAD else 0 : first]
+    ):
+        match = _RECORD.match(text, last) or _RECORD_BEFORE.search(text, max(0, first - _RECORD_SIZE), first)
+        if match is not None:
+            yield *match.span("value"), word
+    elif ("[" in ahead or "\n" in ahead) and _named(word) and (match := _LIST.match(text, last)) is not None:
+        for item in _ITEM.finditer(text, *match.span("items" if match["lines"] is None else "lines")):
+            if has_digit(item[0]):
+                yield *item.span(), word
+    if ahead[:1] != " ":
+        of_pwd = _PWD.match(text, last) if word in _PWDS else None
+        if of_pwd is not None and has_digits(of_pwd["value"]):
+            yield from _told(text, *of_pwd.span("value"), "password")
+    elif (match := _ASIDE.match(text, last)) is not None:
         before = _WORDS_BEFORE.search(text, max(0, first - 40), first)
-        name = text[before.start() if before else first : last]
-        yield from _told(text, *match.span("value"), name)
-    elif word.lower() == "pass" and _OF_ACCOUNT.search(text, max(0, first - 80), first):
+        yield from _told(text, *match.span("value"), text[before.start() if before else first : last])
+    elif word in _PASSES and _OF_ACCOUNT.search(text, max(0, first - 80), first):
         match = _PASS.match(text, last)
         if match is not None and has_digits(match["value"]):
             yield from _told(text, *match.span("value"), "password")

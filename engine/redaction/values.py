@@ -102,9 +102,13 @@ _ID = expression(
 """Ids of messages, tool calls, requests, files and the like, which services of models and others give."""
 _HASHED = expression(r"[a-z]+(?:_[a-z0-9]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
 """A name with a hash in it, as of what is built and of an index of a table."""
-_TAGGED = expression(
+_FORMED = expression(
     r"(?!pk|pub|client)(?:[a-z]{2,12}[_-]){1,3}"
     r"(?=(?:[a-z0-9]*[A-Z]){4})(?=(?:[A-Z0-9]*[a-z]){4})(?=[A-Za-z]*[0-9])[A-Za-z0-9]{30,120}"
+    r"|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,45}"  # Discord
+    r"|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"  # Mailgun
+    r"|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20,22}"  # ngrok
+    r"|[0-9a-f]{10}msh[0-9a-f]{15}p1[0-9a-f]{5}jsn[0-9a-f]{12}"  # RapidAPI
 )
 _ID_SIZES = (18, 26, 33)
 _ADDRESS = expression(
@@ -178,9 +182,9 @@ def is_id(value: str) -> bool:
     return _ID.fullmatch(value) is not None or _HASHED.fullmatch(value) is not None
 
 
-def is_tagged(value: str) -> bool:
-    """True for a tag and what is random, as services give keys that are in no table: ``acme_9fK…``."""
-    return _TAGGED.fullmatch(value) is not None and is_mixed(value) and not is_id(value)
+def is_formed(value: str) -> bool:
+    """True for the form of a key that no prefix tells: that of an unknown service, and of some known ones."""
+    return _FORMED.fullmatch(value) is not None and is_mixed(value) and not is_id(value)
 
 
 def is_address(value: str) -> bool:

@@ -43,6 +43,9 @@ def test_a_long_run_of_one_character_is_scanned(part: str) -> None:
             "key<td>",
             "password || ",
             "password: str ",
+            'token","a":1,',
+            '"value": "abcd", "key": "token" ',
+            "api_keys = [a, ",
         ),
         *(
             "пароль ",

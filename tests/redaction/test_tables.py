@@ -108,6 +108,17 @@ HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"
         f'find_element(By.ID, "password").send_keys("{VALUE}")',
         f"await page.locator('#pass').fill('{VALUE}')",
         f"expect(password).toBe('{VALUE}')",
+        # In an object: the value of the same one, or of the next; in a list.
+        f'{{\n  "name": "acme_token",\n  "slotSetting": false,\n  "value": "{HEX}"\n}}',
+        f'{{\n  "value": "{HEX}",\n  "name": "API_KEY"\n}}',
+        f'{{\\"name\\": \\"API_KEY\\",\\n \\"value\\": \\"{HEX}\\"}}',
+        f'{{"apiKey": {{"value": "{HEX}"}}}}',
+        f"password:\n  value: {VALUE}\n",
+        f'"api_keys": ["{HEX}"]',
+        f"passwords:\n  - {VALUE}\n",
+        # After what is a command, too, and as a page writes quotation marks.
+        f"user:kim,pwd:{VALUE}",
+        f"<a href='https://example.org?token=&quot;{HEX}&quot;'>",
     ],
 )
 def test_a_value_apart_from_its_name_is_judged_by_it(text: str) -> None:
@@ -134,6 +145,13 @@ def test_a_value_apart_from_its_name_is_judged_by_it(text: str) -> None:
         "expect(key).toBe('user:1')",
         "key: string = 'user-settings-v2'",
         "token: str | None = None",
+        '{"name": "region",\n "value": "eu-west-1a"}',
+        '{"name": "primary_key",\n "value": "user_id2"}',
+        '{"key": "cache_key",\n "value": "users:list:v2"}',
+        '{"name": "token_url",\n "value": "https://example.org/oauth2"}',
+        "prompt for credentials:\n- Username: `Kim1st`\n- Email: `kim@example.org`",
+        f'"cache_keys": ["{HEX}"]',
+        "pwd: /srv/app2",
     ],
 )
 def test_what_stands_apart_from_a_name_otherwise_is_kept(text: str) -> None:
