@@ -36,6 +36,11 @@ _NEAR = 3
 """Words between a name and a value up to which it may name it."""
 _ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?=\w{4})(?:[a-z_]+|[A-Z_]+|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
+_PATTERN = expression(r"\][{][\d,]{1,9}[}]|\{[a-z_][\w.]*\}.*\{[a-z_][\w.]*\}")
+"""Within a value: it is an expression for values, or a form that names fill."""
+_FINGERPRINT = expression(r"(?i)(?:[rd]sa|ecdsa|eddsa|ed25519|gpg|pgp|public) key(?: id)?:? \Z")
+"""Before the fingerprint of a key."""
+_FINGERPRINT_SIZE = 40
 _ENTITY = expression(r"&#\d{2,4};?\Z")
 """At the end of a value: it is a word in a page, with the quotation mark after it."""
 _MANY_PARTS = 2
@@ -49,7 +54,7 @@ _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
-_KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 7
+_KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 8
 _PRIVATE = expression(
     r"(?i)(?<!/)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
 )
@@ -94,6 +99,7 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         or value.startswith("\\u{")  # as transcripts write a control character
         or ((value.count("-") > _MANY_PARTS or ":" in value) and _CACHE_KEY.fullmatch(value) is not None)
         or (len(value) > _KEY_SIZE and 5 * value.count(value[-1]) > 2 * len(value))  # mostly padding
+        or ("{" in value and _PATTERN.search(value) is not None)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or (has_digit(value) and not ANY_WIDE.search(value)))
         or is_placeholder(value)
@@ -136,6 +142,13 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
         return ""
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
+        return ""
+    if (
+        len(value) <= _FINGERPRINT_SIZE
+        and not is_private
+        and found[_AT["is hexadecimal"]]
+        and _FINGERPRINT.search(text, max(0, start - _BEFORE), start)
+    ):
         return ""
     if found[_AT["is UUID"]] and _names_record(text, start):
         return ""

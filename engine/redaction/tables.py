@@ -77,10 +77,10 @@ _RECORD_BEFORE = expression(
 )
 """In JSON and YAML, after and before a name: the value of the same or the next object."""
 _LIST = expression(
-    r"\\?[\"']?\s?[:=]{1,2}\s{0,3}(?:[\[({](?P<items>[^\[\](){}:=]{8,4000})"
-    r"|(?P<lines>(?:\n[ \t]{0,20}- [\"'`]?[^\s\"'`:]{4,300}[\"'`]?(?=\n|\Z)){1,40}))"
+    r"\\?[\"']?\s?[:=]{1,2}\s{0,3}(?:[\[{][^\[\](){}:=]{8,4000}"
+    r"|(?:\n[ \t]{0,20}- [\"'`]?[^\s\"'`:]{4,300}[\"'`]?(?=\n|\Z)){1,40})"
 )
-_ITEM = expression(r"[^\s\"'`\\,-][^\s\"'`\\,]{3,300}")
+_ITEM = expression(r"(?:[\"'`]|\n[ \t]{0,20}- )(?P<value>[^\s\"'`\\]{4,300})(?=[\"'`\\\n]|\Z)")
 _AHEAD, _RECORD_SIZE = 200, 500
 _VALUE, _DEFAULT = "alue", "efault"
 _PWDS, _PASSES = ("pwd", "Pwd", "PWD"), ("pass", "Pass", "PASS")
@@ -205,7 +205,10 @@ def apart(text: str, word: str, first: int, last: int) -> Iterator[Called]:
             yield *match.span(group), text[text.rfind(">", max(0, first - 40), first) + 1 or first : last]
     elif is_quoted and (match := _INSTEAD.match(text, last)) is not None:
         # In base58, what is as short is the address of something that a test is about.
-        if len(match["value"]) > _ADDRESS_SIZE or not is_base58(match["value"]):
+        is_known = "PUBLIC" in match[0] or (
+            len(match["value"]) <= _ADDRESS_SIZE and is_base58(match["value"])
+        )
+        if has_digit(match["value"]) and not is_known:
             yield *match.span("value"), word
     elif (
         _VALUE in ahead
@@ -216,9 +219,9 @@ def apart(text: str, word: str, first: int, last: int) -> Iterator[Called]:
         if match is not None:
             yield *match.span("value"), word
     elif ("[" in ahead or "\n" in ahead) and _named(word) and (match := _LIST.match(text, last)) is not None:
-        for item in _ITEM.finditer(text, *match.span("items" if match["lines"] is None else "lines")):
-            if has_digit(item[0]):
-                yield *item.span(), word
+        for item in _ITEM.finditer(text, *match.span()):
+            if has_digit(item["value"]):
+                yield *item.span("value"), word
     if ahead[:1] != " ":
         of_pwd = _PWD.match(text, last) if word in _PWDS else None
         if of_pwd is not None and has_digits(of_pwd["value"]):

@@ -25,7 +25,9 @@ _WORDS = frozenset(
     keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
     available accepted rejected refused denied checked verified confirmed asked used unused typed
     entered self args kwargs params config settings options request response payload data body
-    header headers result session cookie bytearray uint8array secretstr secretsmanager minioadmin
+    header headers result session ed25519 x25519 secp256k1 base64 base64url sha256 sha512
+    aes-128-cbc aes-256-cbc aes-256-gcm aes256 chacha20 rs256 hs256 es256 pbkdf2 argon2 argon2id scrypt bcrypt
+    cookie bytearray uint8array secretstr secretsmanager minioadmin
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _MARKS = "<[{(*•…$%@#!"
@@ -63,8 +65,11 @@ _PUBLIC = (
     *("pk_live_", "pk_test_", "sb_publishable_", "phc_", "pk.eyJ", "W/"),
 )
 """How public keys, signatures, certificates, pictures, fonts and documents begin, most of them in base64."""
-_BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,", "site-verification=")
-"""What stands before a hash, or what is no text, in base64."""
+_BEFORE_PUBLIC = (
+    *("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,", "site-verification="),
+    *("?si=", "&si=", "igsh=", "igshid=", "ixid=", "fbclid=", "gclid=", "msclkid="),
+)
+"""What stands before a hash, what is no text in base64, or what tells a site where a visitor comes from."""
 _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 _NUMBERED_AT_END = expression(r"[a-z]{4}\d{2,4}$")
@@ -123,7 +128,7 @@ _KNOWN = expression(
     r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
-    r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+    r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z][\w-]{1,40}(?::[a-z-]{1,20})?|--[a-z][a-z0-9-]{1,60}|var\(--[\w-]{1,60}\)|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
 )
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
