@@ -220,6 +220,7 @@ WooCommerce key          | ck_ cs_                          | [0-9a-f]{40}(?![0-
 Amazon MWS token         | amzn.mws.                        | [0-9a-f]{8}-[0-9a-f-]{27}
 Instagram token          | IGQV IGAA                        | [\w-]{60,}
 dbt token                | dbtc_ dbtu_                      | [\w-]{24,}
+Nostr private key        | nsec1 ncryptsec1                 | [a-z0-9]{50,}
 Django key               | django-insecure-                 | [^\s\"'`]{30,80}
 Bitbucket token          | BBDC-                            | [\w+/@-]{40,50}
 Cloudflare token         | cfut_ cfat_ cfk_                 | [A-Za-z0-9]{40}[0-9a-f]{8}

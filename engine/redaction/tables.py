@@ -40,6 +40,10 @@ _LOGIN = expression(
     r"(?:[\"'`]? / [\"'`]?(?=[^\s/]{6})|:(?=[^\s:/]{6}))(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
 )
 _OF_USER = expression(r"[\"'`]? / [\"'`]?(?P<value>[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)")
+_OF_ADMIN = expression(
+    r"[^\n]{0,40}?[\s\"'`(](?:admin|administrator|root|guest|demo|test|user)/"
+    r"(?P<value>(?=\S*[^a-z\d./_-])[^\s\"'`,;<>/]{6,80})(?=[\s\"'`,;)]|\Z)"
+)
 _OF_CREDENTIALS = expression(
     r":? [A-Za-z][\w.+-]{1,40}(?:@[\w.-]{3,60})?,? "
     r"(?P<value>(?=\S*[^a-z\d.-])[^\s\"'`,;<>/]{6,80})(?=\n|\Z| →)"
@@ -52,7 +56,10 @@ COPULAS = frozenset(
     """.split()  # noqa: SIM905 — words of one list
 )
 """What joins a name to its value in a sentence."""
-_OF = "for|of|on|from|in|at|para|del?|d[aiou]|des|für|von|vom|pour|per|till|av|voor|van|dla|для|от"
+_OF = (
+    "[Ii]|we|you|they|it|that|which|after|with|for|of|on|from|in|at|"
+    "para|del?|d[aiou]|des|für|von|vom|pour|per|till|av|voor|van|dla|для|от"
+)
 _ASIDE = expression(
     rf"(?: \([^()\n]{{1,60}}\)|(?: (?:{_OF})\b|(?= d'))(?: [^\s:=\"`(){{}}\[\]<>,;|]{{1,30}}){{1,4}}?){{1,2}}"
     rf" ?(?:[:：=]|=>|->|→| (?:{'|'.join(sorted(COPULAS))}):?(?= ))\s{{1,3}}"
@@ -189,7 +196,7 @@ def after_user(text: str, word: str, last: int) -> Iterator[Called]:
         return
     is_log = text[last - 3 : last].lower() == "log" and not text.startswith(" in", last)  # of git, say
     pattern = _OF_USER if word.lower() in _USERS else _LOGIN
-    match = None if is_log else pattern.match(text, last)
+    match = None if is_log else pattern.match(text, last) or _OF_ADMIN.match(text, last)
     if match is not None and has_digit(match["value"]):
         start, end = match.span("value")
         yield start, start + len(text[start:end].rstrip(".,:;!?)]}*")), "password"

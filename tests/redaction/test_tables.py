@@ -51,6 +51,7 @@ def test_a_table_without_secrets_is_kept(text: str) -> None:
         f"creds: kim {VALUE}",
         f"use the account qa@example.org with pass {VALUE}",
         f"1. qa@example.org / {VALUE}",
+        f"the dev login (admin/{VALUE}) fails",
     ],
 )
 def test_what_follows_a_user_in_a_login_is_a_password(text: str) -> None:
@@ -68,6 +69,8 @@ def test_what_follows_a_user_in_a_login_is_a_password(text: str) -> None:
         "logged in at 10:22:11",
         "account user:group 1000:1000",
         "creds: aws us-east-1",
+        "the login uses test/Login2.spec.ts",
+        "login page src/LoginPage2 is broken",
         "credentials: see vault2",
         "the user should pass userId2 to the handler",
         "a user and pass 12/12 tests",
@@ -96,6 +99,8 @@ HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"
         f"Token (read/write) = {HEX}",
         f"here is the API key for the shop: {HEX}",
         f"The token for CI is {HEX}.",
+        f"new token after rotation: {HEX}",
+        f"the secret it printed was {HEX}",
         f"Password of the admin account: {VALUE}",
         f"clé d'API pour la prod : {HEX}",
         f"llave de la API: {HEX}",
