@@ -41,6 +41,7 @@ smbclient             | -U ?[\"']?[^\s%]{1,60}%
 openssl               | -(?:pass(?:in|out)?|passwd)(?: -\d)? (?:pass:)?(?![a-z]+\b)
 openssl               | (?-i:-[kK]) (?!\S+\.\w{2,4}\b)
 kadmin addprinc       | -pw ?
+psexec                | -p ?
 x11vnc                | -passwd ?
 lftp                  | -u ?\S{1,60}?,
 usermod useradd       | -p ?
@@ -63,7 +64,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "http-basic.", r"\S{1,80} \S{1,80} (?P<value>[^\s$]{6,200})", " $", "real"),
     (_LINE, "pypi-token.|github-oauth.|gitlab-token.", r"\S{1,80} (?P<value>[^\s$]{16,400})", " $", "digits"),
     (_LINE, "bundle config ", r"(?:set )?(?:--\w{1,10} )?\S{3,80} (?P<value>[^\s:/]{1,64}:[^\s$]{4,200})", "", "login"),
-    (_LINE, "vault login |snyk auth |infisical login |authtoken ", r"(?P<value>[\w.-]{16,200})", "", "digits"),
+    (_LINE, "vault login |operator unseal |snyk auth |infisical login |authtoken ", r"(?P<value>[\w.+/=-]{16,200})", "", "digits"),
     (_LINE, 'send "|send \\"|send -- "', r"(?P<value>[^\s\"\\$]{6,80})\\{1,2}[rn]", "", "digits"),
     (_LINE, "<<<", r" ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
     (_LINE, "htpasswd", r" (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
@@ -86,6 +87,7 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password", "identified by", r" (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
     ("password", 'variable "', r'[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
     ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
+    ("password", "networkcredential(|directoryentry(", r"(?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'],\s{0,40}){1,2}[\"'](?P<value>[^\s\"'/]{6,80})[\"']", "", "real"),
     ("password", "bcrypt(|bcrypt.hash(|bcrypt.compare(|hashsync(|comparesync(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
     ("password", "md5(|sha1(|sha2(|sha256(|crypt(", r"[\"'](?P<value>[^\s\"'$]{6,80})[\"']", r"(?i:passw\w{0,9}|pwd)[\"'`]?\s{0,3}[=:,(]\s{0,3}$", "digits"),
     ("password", "crypt(", r"'(?P<value>[^\s'$]{6,80})', ?gen_salt", "", "digits"),

@@ -27,6 +27,9 @@ from engine.startup.lazy import expression
 FEATURES = (*SHAPE, *PLACE)
 LEAST, LEAST_UNNAMED = 0.42, 0.65
 """Probabilities from which a value is a secret: one that a name says is one, and another."""
+_SURE, LEAST_QUOTED = 0.9, 0.04
+"""From which a name plainly is a password's, and the same for a quoted word said to be one or with a mark."""
+_MARKED = expression(r"[A-Za-z]{2,}(?:[$!#%&][A-Za-z]{2,}|[$#%&])")
 _NAMES, _NAMES_BEFORE_SIGN, _WEAKLY = 0.5, 0.3, 0.15
 """Probabilities from which a name is that of a secret; the second before a colon or the like."""
 _IS_OTHER = 0.9
@@ -161,7 +164,17 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     named = max(named, near)
     is_other = found[_AT["other"]] > _IS_OTHER and found[_AT["key by one word"]] > _NAMES
     says_so = named >= (_NAMES_BEFORE_SIGN if found[_AT["joint"]] in STRICT else _NAMES)
-    if probability(found) < (LEAST if says_so and not is_other else LEAST_UNNAMED):
+    least = LEAST if says_so and not is_other else LEAST_UNNAMED
+    if (
+        found[_AT["is quoted"]]
+        and password > _SURE
+        and (
+            (found[_AT["is said"]] and value.isalpha())
+            or (found[_AT["joint"]] in STRICT and _MARKED.fullmatch(value))
+        )
+    ):
+        least = LEAST_QUOTED
+    if probability(found) < least:
         return ""
     if (
         _is_no_plain_text(text, start)
