@@ -15,7 +15,7 @@ _COOKIES = (
     r"\\?[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\?[\"']?(?P<value>[\w.$-]{1,80}=[^\s\"';\\]{1,1000}"
     r"(?:; ?[\w.$-]{1,80}=[^\s\"';\\]{1,1000}){0,12})"
 )
-_CALLS = "login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set|create_user|create_superuser"
+_CALLS = "withemailandpassword|createuser|login|log_in|login_as|sign_in|signin|auth|authenticate|connect|connection|credential|credentials|mysqli|pdo|pw_set|create_user|create_superuser"
 """Functions whose arguments are a user and a password, in this order."""
 _KEYPAIRS = "uint8array.from(|id.json|keypair|secretkey|secret_key|private_key|privatekey|private key"
 """Before a key of Solana as numbers."""
@@ -24,7 +24,7 @@ _PRINTERS = "pass show|gopass show|op read|bw get password|lpass show|vault kv g
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _REGISTRY = r"\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])"
-_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd --stdin|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gpg)"
+_READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd(?: --stdin| \w)|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gcloud secrets|gpg)"
 _OPTIONS = r"""
 mysql mariadb         | -p(?![ =-])
 sshpass mongo docker+login podman+login helm+registry+login az+login cf+login oc+login | -p ?
@@ -41,6 +41,7 @@ smbclient             | -U ?[\"']?[^\s%]{1,60}%
 openssl               | -(?:pass(?:in|out)?|passwd)(?: -\d)? (?:pass:)?(?![a-z]+\b)
 openssl               | (?-i:-[kK]) (?!\S+\.\w{2,4}\b)
 kadmin addprinc       | -pw ?
+psexec                | -p ?
 x11vnc                | -passwd ?
 lftp                  | -u ?\S{1,60}?,
 usermod useradd       | -p ?
@@ -56,7 +57,15 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, "--user|--auth|--proxy-user|--login", rf"[ =]?{_LOGIN}", r"[\s\"']$", "login"),
     (_LINE, "curl", rf"\b{_REST}\s-[a-z]{{0,5}}u ?{_LOGIN}", "", "login"),
     (_LINE, "http|https|xh", rf" -a ?{_LOGIN}", "", "login"),
-    (_LINE, "echo|printf", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-][^\s\"'\\$|]{{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
+    (_LINE, "echo|printf|yes", rf"(?: -\w{{1,2}})? \\?[\"']?(?P<value>[^\s\"'\\$|-](?:[^\s\"'\\$|]|\\{{1,2}}n){{2,100}})\\?[\"']? ?\| ?{_READERS}", "", "real"),
+    ("password", "pwd={", r"(?P<value>[^{}\s]{4,80})\}", ";$", "digits"),
+    (_LINE, "<(echo ", r"\\?[\"']?(?P<value>[^\s\"'\\$)]{8,200})", "", "digits"),
+    (_LINE, "mc alias set |mc config host add ", r"\S{1,60} \S{1,200} \S{1,100} (?P<value>[^\s$]{8,100})", "", "real"),
+    (_LINE, "http-basic.", r"\S{1,80} \S{1,80} (?P<value>[^\s$]{6,200})", " $", "real"),
+    (_LINE, "pypi-token.|github-oauth.|gitlab-token.", r"\S{1,80} (?P<value>[^\s$]{16,400})", " $", "digits"),
+    (_LINE, "bundle config ", r"(?:set )?(?:--\w{1,10} )?\S{3,80} (?P<value>[^\s:/]{1,64}:[^\s$]{4,200})", "", "login"),
+    (_LINE, "vault login |operator unseal |snyk auth |infisical login |authtoken ", r"(?P<value>[\w.+/=-]{16,200})", "", "digits"),
+    (_LINE, 'send "|send \\"|send -- "', r"(?P<value>[^\s\"\\$]{6,80})\\{1,2}[rn]", "", "digits"),
     (_LINE, "<<<", r" ?\\?[\"']?(?P<value>[^\"'\n$\s]{3,100})", rf"{_READERS[:-1]}|--passphrase-fd 0)[^\n]{{0,40}} $", "real"),
     (_LINE, "htpasswd", r" (?=[^\n|;&]{0,20}-\w{0,3}b)(?:-\w{1,4} ){1,4}(?:[^\s-]\S{0,80} ){1,2}(?P<value>[^\s$\"']{4,100})", "", "real"),
     (_LINE, "net use", r" (?:[^\n]{0,80}?/user:\S+|(?:\w: )?\\\\\S{1,80}) (?P<value>[^\s/\"'*]\S{3,100})", "", "real"),
@@ -69,21 +78,30 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_LINE, " -u ", r"[\"']?[^\s\"']{1,60}[\"']? -p ?[\"']?(?!\d{1,5}[:/\s])(?P<value>[^\s\"'$%/-][^\s\"'$/]{3,80})", "$", "digits"),
     (_LINE, "wandb login ", r"(?:--relogin )?(?P<value>[0-9a-f]{40})\b", "", ""),
     (_LINE, "secret set", r" [^\n]{0,120}? --value[ =][\"']?(?P<value>[^\s\"']{4,200})", "", "real"),
+    (_LINE, "put-parameter", rf" {_REST}--value[ =][\"']?(?P<value>[^\s\"'$]{{4,200}})", "", "digits"),
+    (_LINE, " on >|auth default |nickserv identify ", r"(?P<value>[^\s\"']{6,80})", "$", "digits"),
+    (_LINE, "ascii-text ", r"[\"']?(?P<value>[^\s\"']{4,80})", "(?:key|secret|password) $", "real"),
     (_LINE, "encrypt_string", r" [\"'](?P<value>[^\"'\n]{4,200})", "", "real"),
     (_LINE, "rabbitmqctl add_user |rabbitmqctl change_password ", r"[\w.-]{1,40} (?P<value>\S{4,80})", "", "real"),
     ("printed secret", _PRINTERS, r"[^\n→]{0,160}(?:\n+| → )(?P<value>[^\s:]{8,400})(?=\s*(?:\n|$))", "$", "digits"),
     ("password", "identified by", r" (?:password )?\\?[\"'](?P<value>[^\s\"'\\]{4,100})", "", "real"),
     ("password", 'variable "', r'[\w-]*(?:pass(?:word|wd|phrase)?|pwd|secret|token|key)" \{[^{}]{0,300}?\bdefault\s{0,9}=\s{0,9}"(?P<value>[^"\n]{4,200})"', "", "real"),
     ("password", _CALLS, r"\((?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'], ?){1,3}?[\"'](?P<value>[^\s\"'/]{8,80})[\"']", "$", "digits"),
-    ("password", "bcrypt(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
+    ("password", "networkcredential(|directoryentry(", r"(?:[^()\"'\n]{0,80}[\"'][^\"'\n]{0,160}[\"'],\s{0,40}){1,2}[\"'](?P<value>[^\s\"'/]{6,80})[\"']", "", "real"),
+    ("password", "bcrypt(|bcrypt.hash(|bcrypt.compare(|hashsync(|comparesync(|hash_password(|make_password(|password_hash(", r"b?[\"'](?P<value>[^\s\"'$]{6,80})[\"']", "", "digits"),
+    ("password", "md5(|sha1(|sha2(|sha256(|crypt(", r"[\"'](?P<value>[^\s\"'$]{6,80})[\"']", r"(?i:passw\w{0,9}|pwd)[\"'`]?\s{0,3}[=:,(]\s{0,3}$", "digits"),
+    ("password", "crypt(", r"'(?P<value>[^\s'$]{6,80})', ?gen_salt", "", "digits"),
+    ("password", "set password for ", r"[^\n=]{1,120}= ?(?:password\()?'(?P<value>[^\s']{4,80})'", "", "real"),
+    ("key of a cipher", "createhmac(", r"[\"'][\w-]{2,12}[\"'], ?[\"'](?P<value>[^\s\"']{8,200})[\"']", "", "digits"),
     ("password", "auth=(", r"[\"'][^\"'\n]{1,60}[\"'], ?[\"'](?P<value>[^\s\"'/]{6,80})[\"']\)", "", "digits"),
     ("secret of a signature", "jwt.", r"(?:sign|verify|encode|decode)\([^()\"'\n]{1,80}, ?[\"'](?P<value>[^\s\"']{8,80})[\"']", "$", "digits"),
     (_ADDRESS, "root:|admin:", r"(?P<value>[^\s:@/\"']{6,80})@(?=[\w-]{1,60}\.)", r"(?:^|[\s\"'`(])$", "digits"),
     ("key of a cipher", "buffer.from(|bytes.fromhex(|unhexlify(", r"[\"'](?P<value>[0-9a-f]{32,128})[\"']", r"(?i:(?<![a-z_])(?!\w{0,20}pub)\w{0,20}(?:key|secret|seed))\w{0,20}\s{0,3}[:=]\s{0,3}$", "digits"),
     ("key of a cipher", "fernet(", r"b?[\"'](?P<value>[\w-]{43}=)[\"']", "", ""),
     ("private key", _KEYPAIRS, r"[^\n\[]{0,60}\[\s{0,9}(?P<value>(?:\d{1,3},\s{0,9}){63}\d{1,3})\s{0,9}\]", "$", ""),
+    ("private key", "sk|secret_key_hex", r"\\?[\"']?\s?(?:[:=]|is|→)\s?\\?[\"']?(?P<value>(?:0x)?[0-9a-f]{64})(?!\w)", r"(?:^|[^A-Za-z])$", ""),
     ("private key", "accounts", r"\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
-    ("PIN", "pin", r"(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
+    ("PIN", "pin", r"(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:)|(?=[ \t]\d{6}))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
     ("SNMP community", "com2sec", r" \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
     ("password of a router", "password 0 |secret 0 ", r"(?P<value>\S{4,80})", "", "real"),
     ("password of a router", "|".join(f"{word} {level} " for word in ("password", "secret") for level in "5789"), r"(?P<value>\S{4,80})", "", "digits"),
@@ -95,11 +113,13 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     (_FILE, ":*:", r"[^:\s]{1,80}:(?P<value>[^\s\"':]{3,200})", r"[\w.*-]+:(?:\d{2,5}|\*)$", "real"),
     (_FILE, "5432:|5433:|3306:|6432:", r"(?:[^:\s]{1,80}:){2}(?P<value>[^\s\"':]{3,200})", r"[\w.*-]:$", "real"),
     (_FILE, "chpasswd:", r"\s{1,20}(?:expire: \w{1,9}\s{1,20})?(?:list|users):[ |]{0,3}\s{1,20}(?P<value>[\w.-]{1,40}:\S{4,80})", "", "login"),
+    ("password of an account", " / ", r"[\"'`]?(?P<value>[^\s\"'`/<>,;]{6,80})", r"@[\w-]{1,40}(?:\.[\w-]{2,20}){1,3}[\"'`]?$", "digits"),
+    ("password hash", "pbkdf2_sha256$|pbkdf2_sha1$|pbkdf2:sha256:|pbkdf2:sha512:|scrypt:|scram-sha-1$|scram-sha-256$|$argon2i|$argon2d|$pbkdf2|$scrypt$|{ssha}|{ssha512}|{crypt}", r"[\w.:/$=,+-]{24,300}", "$", "hash"),
     ("password hash", "$1$|$5$|$6$|$8$|$9$|$y$|$2y$|$2a$|$2b$|$apr1$", r"[\w./$=,+-]{20,200}", r"(?<![\w$])$", ""),
     ("seed phrase", "seed phrase|recovery phrase|secret phrase|mnemonic|seed_phrase|seed:|words:", rf"\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed"),
     ("recovery code", "recovery code|backup code|scratch code|rescue code", rf"s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", ""),
     ("app password", "pass", r"(?:word|wd)?\s?=\s?[\"']?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?=[\"'\s]|$)", "$", ""),
-    ("passphrase", "passphrase", r"(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)", "", "phrase"),
+    ("passphrase", "passphrase|pass phrase", r"(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)", "", "phrase"),
     (_ADDRESS, "jdbc:oracle:", r"\w{1,8}:[^\s/:@]{1,60}/(?P<value>[^\s@]{3,80})@", "", "real"),
     ("ticket of Kerberos", "$krb5", r"[a-z]{2,8}\$\d{1,3}\$[^\s\"']{40,4000}", "", ""),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from engine.redaction.values import (
     is_address,
     is_base58,
     is_file,
+    is_formed,
     is_id,
     is_label,
     is_placeholder,
@@ -26,6 +27,9 @@ from engine.startup.lazy import expression
 FEATURES = (*SHAPE, *PLACE)
 LEAST, LEAST_UNNAMED = 0.42, 0.65
 """Probabilities from which a value is a secret: one that a name says is one, and another."""
+_SURE, LEAST_QUOTED = 0.9, 0.04
+"""From which a name plainly is a password's, and the same for a quoted word said to be one or with a mark."""
+_MARKED = expression(r"[A-Za-z]{2,}(?:[$!#%&][A-Za-z]{2,}|[$#%&])")
 _NAMES, _NAMES_BEFORE_SIGN, _WEAKLY = 0.5, 0.3, 0.15
 """Probabilities from which a name is that of a secret; the second before a colon or the like."""
 _IS_OTHER = 0.9
@@ -33,25 +37,34 @@ _IS_OTHER = 0.9
 _ENOUGH = 200
 _NEAR = 3
 """Words between a name and a value up to which it may name it."""
-_ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?:[a-z_]{4,}|[A-Z_]{4,}|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
+_ASSIGNMENT = expression(r"(?<![A-Za-z0-9])(?=\w{4})(?:[a-z_]+|[A-Z_]+|[a-z]+(?:[A-Z][a-z]+)+)=[^=\s]")
 """Within a value: it is a list of them."""
+_PATTERN = expression(r"\][{][\d,]{1,9}[}]|\{[a-z_][\w.]*\}.*\{[a-z_][\w.]*\}")
+"""Within a value: it is an expression for values, or a form that names fill."""
+_FINGERPRINT = expression(r"(?i)(?:[rd]sa|ecdsa|eddsa|ed25519|gpg|pgp|public) key(?: id)?:? \Z")
+"""Before the fingerprint of a key."""
+_FINGERPRINT_SIZE = 40
 _ENTITY = expression(r"&#\d{2,4};?\Z")
 """At the end of a value: it is a word in a page, with the quotation mark after it."""
 _MANY_PARTS = 2
-_CACHE_KEY = expression(r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}")
-"""Words and the hash of a file, as build services name what they keep."""
+_CACHE_KEY = expression(
+    r"(?:[A-Za-z]{3,20}-){3}(?:[\w.]{1,20}-){0,4}[0-9a-f]{32,64}|(?:[\w-]{1,40}:){1,3}[a-z-]{3,20}:[0-9a-f]{40,64}"
+)
+"""Words and the hash of a file, as build services and stores name what they keep."""
+_CACHED = expression(r":[a-z-]{3,20}:[0-9a-f]{40,64}(?!\w)")
+"""After the beginning of such a name."""
 _WORDS = expression(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+)*")
 _NUMBER = expression(r"\d[\d.,_]{0,14}[nLuf]?")
 _BEFORE = 100
 _ENCRYPTED_SIZE = 4_000
-_KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 7
+_KEY_SIZE, _CUT_SIZE, _SHORT = 16, 6, 8
 _PRIVATE = expression(
     r"(?i)(?<!/)(?:secret|private|passw|passphrase|pwd|api|bearer|credential|community|seed)[^\n]{0,60}\Z"
 )
 """Before what is a secret though it looks like an address or a name."""
 _ON_CHAIN = expression(
     r"(?i)(?:address|wallet|program|mint|account|pub(?:lic)?[ _-]?key|authority|owner|vault|pool|signature"
-    r"|\bsig\b|\btxn?\b|txid|transaction|explorer|hash)[^\n]{0,60}\Z"
+    r"|\bsig\b|\btxn?\b|txid|transaction|explorer|hash)[^\n]{0,60}(?:\n[\s\"'`]{0,12})?\Z"
 )
 """Before what everyone may see of a chain of blocks."""
 _MOST_OF_ADDRESS = 64
@@ -87,8 +100,9 @@ def ruled_out(value: str, *, quoted: bool) -> bool:
         len(value) < 4
         or ("&#" in value and _ENTITY.search(value) is not None)
         or value.startswith("\\u{")  # as transcripts write a control character
-        or (value.count("-") > _MANY_PARTS and _CACHE_KEY.fullmatch(value) is not None)
+        or ((value.count("-") > _MANY_PARTS or ":" in value) and _CACHE_KEY.fullmatch(value) is not None)
         or (len(value) > _KEY_SIZE and 5 * value.count(value[-1]) > 2 * len(value))  # mostly padding
+        or ("{" in value and _PATTERN.search(value) is not None)
         or ("=" in value and _ASSIGNMENT.search(value, 0, _ENOUGH) is not None)
         or not (value.isascii() or (has_digit(value) and not ANY_WIDE.search(value)))
         or is_placeholder(value)
@@ -115,6 +129,11 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     is_set = found[_AT["is joined"]] or found[_AT["is said"]]
     if not is_set and (is_id(value) or found[_AT["known"]] == 1):
         return ""
+    if is_formed(value):
+        return "token"
+    # A key of JSON, which names a value.
+    if not is_set and found[_AT["is hexadecimal"]] and text.startswith('":', end):
+        return ""
     may_be_words = found[_AT["joint"]] in STRICT or (found[_AT["is said"]] and password > key)
     if not may_be_words and _WORDS.fullmatch(value):
         return ""
@@ -127,6 +146,13 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     # An id or a hash; then, what is neither named nor random.
     if named < _NAMES and (is_id(value) or found[_AT["is hexadecimal"]] or found[_AT["is UUID"]]):
         return ""
+    if (
+        len(value) <= _FINGERPRINT_SIZE
+        and not is_private
+        and found[_AT["is hexadecimal"]]
+        and _FINGERPRINT.search(text, max(0, start - _BEFORE), start)
+    ):
+        return ""
     if found[_AT["is UUID"]] and _names_record(text, start):
         return ""
     near = max(
@@ -138,10 +164,22 @@ def judged(text: str, start: int, end: int, name: str = "") -> str:
     named = max(named, near)
     is_other = found[_AT["other"]] > _IS_OTHER and found[_AT["key by one word"]] > _NAMES
     says_so = named >= (_NAMES_BEFORE_SIGN if found[_AT["joint"]] in STRICT else _NAMES)
-    if probability(found) < (LEAST if says_so and not is_other else LEAST_UNNAMED):
+    least = LEAST if says_so and not is_other else LEAST_UNNAMED
+    if (
+        found[_AT["is quoted"]]
+        and password > _SURE
+        and (
+            (found[_AT["is said"]] and value.isalpha())
+            or (found[_AT["joint"]] in STRICT and _MARKED.fullmatch(value))
+        )
+    ):
+        least = LEAST_QUOTED
+    if probability(found) < least:
         return ""
-    if _is_no_plain_text(text, start) or (
-        len(value) >= (_CUT_SIZE if key > password else _KEY_SIZE) and _CUT_OFF.match(text, end)
+    if (
+        _is_no_plain_text(text, start)
+        or _CACHED.match(text, end)
+        or (len(value) >= (_CUT_SIZE if key > password else _KEY_SIZE) and _CUT_OFF.match(text, end))
     ):
         return ""
     return "password" if password > max(key, _NAMES) else "secret or token" if key > _NAMES else "token"

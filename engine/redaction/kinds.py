@@ -60,8 +60,8 @@ Google refresh token     | 1//0                             | [\w-]{30,}
 Hugging Face token       | hf_ api_org_                     | [A-Za-z0-9]{30,}
 Groq key                 | gsk_                             | [A-Za-z0-9]{40,}
 Perplexity key           | pplx-                            | [A-Za-z0-9]{32,}
-xAI key                  | xai-                             | [A-Za-z0-9]{40,}
-Replicate token          | r8_                              | [A-Za-z0-9]{30,}
+xAI key                  | xai-                             | \w{40,}
+Replicate token          | r8_                              | [\w-]{30,}
 NVIDIA key               | nvapi-                           | [\w-]{40,}
 Together key             | tgp_v1_                          | [\w-]{30,}
 Cerebras key             | csk-                             | [a-z0-9]{30,}
@@ -76,6 +76,7 @@ GitLab token             | gloas- glcbt- glffct- glwt- glrtr- | [\w.-]{18,}
 GitLab token             | glpat- glrt- gldt- glptt- glft- glsoat- glimt- glagent- | [\w.-]{18,}
 AWS access key           | AKIA ASIA ABIA ACCA              | [0-9A-Z]{16}(?![0-9A-Za-z])
 Amazon Bedrock key       | ABSKQmVkcm9ja0 bedrock-api-key-  | [A-Za-z0-9+/=]{30,}
+Amazon Bedrock key       | ABSK                             | [A-Za-z0-9+/]{100,}
 Slack token              | xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp- | [\w.%-]{10,}
 Stripe key               | sk_live_ sk_test_ rk_live_ rk_test_ | [A-Za-z0-9]{16,}
 Webhook secret           | whsec_                           | [A-Za-z0-9+/=]{20,}
@@ -88,7 +89,7 @@ Clojars token            | CLOJARS_                         | [a-z0-9]{40,}
 Docker token             | dckr_pat_ dckr_oat_              | [\w-]{20,}
 DigitalOcean token       | dop_v1_ doo_v1_ dor_v1_          | [0-9a-f]{40,}
 SendGrid key             | SG.                              | [\w-]{16,64}\.[\w-]{30,}
-Twilio key               | SK                               | [0-9a-f]{32}(?![0-9A-Za-z])
+Twilio key               | SK                               | [0-9a-fA-F]{32}(?![0-9A-Za-z])
 Mailgun key              | key-                             | [0-9a-f]{32}(?![0-9A-Za-z])
 Brevo key                | xkeysib- xsmtpsib-               | [A-Za-z0-9-]{40,}
 Resend key               | re_                              | [A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,}
@@ -97,31 +98,31 @@ Shopify token            | shpat_ shpca_ shppa_ shpss_ shpua_ | [0-9a-fA-F]{30,}
 Vault token              | hvs. hvb. hvr.                   | [\w-]{20,}
 Doppler token            | dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. | [\w.-]{30,}
 Infisical token          | st.                              | [0-9a-f-]{20,40}\.[0-9a-f]{20,}\.[0-9a-f]{20,}
-1Password token          | ops_eyJ                          | [\w=-]{40,}
-1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,5}[A-Z0-9]{5}
+1Password token          | ops_eyJ                          | [\w+/=-]{40,}
+1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}
 Linear key               | lin_api_ lin_oauth_ lin_wh_              | [A-Za-z0-9]{30,}
 Notion token             | ntn_                             | [A-Za-z0-9]{40,}
 Notion token             | secret_                          | [A-Za-z0-9]{43}(?![A-Za-z0-9])
 Airtable token           | pat                              | [A-Za-z0-9]{14}\.[0-9a-f]{60,}
-Atlassian token          | ATATT3xFfGF0 ATCTT3xFfGF0        | [\w=-]{40,}
+Atlassian token          | ATATT3xFfG ATCTT3xFfG            | [\w=-]{40,}
 Bitbucket password       | ATBB                             | [A-Za-z0-9]{28,}
 Figma token              | figd_ figo_ figor_               | [\w-]{30,}
 Postman key              | PMAK-                            | [0-9a-f]{24}-[0-9a-f]{30,}
-New Relic key            | NRAK- NRJS- NRII- NRAA-          | [\w-]{19,}
+New Relic key            | NRAK- NRJS- NRII- NRAA- NRBR- NRIQ- | [\w-]{19,}
 Grafana token            | glsa_ glc_                       | [\w+/=-]{30,}
 Honeycomb key            | hcaik_ hcaic_ hcamk_             | [a-z0-9]{40,}
-Dynatrace token          | dt0c01. dt0s01. dt0s16.          | [A-Z0-9]{8,}\.[A-Z0-9]{40,}
+Dynatrace token          | dt0                              | [a-z]\d\d\.[A-Z0-9]{8,}\.[A-Z0-9]{40,}
 Sentry token             | sntrys_ sntryu_                  | [\w+/=-]{40,}
 PostHog key              | phx_                             | [A-Za-z0-9]{30,}
 LaunchDarkly key         | sdk- mob- api-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
-Square token             | sq0atp- sq0csp- sq0idp-          | [\w-]{22,}
+Square token             | sq0atp- sq0csp- sq0idp- sq0ats- sq0cts- sq0ioe- sq0cse- | [\w-]{22,}
 Braintree token          | access_token$production$ access_token$sandbox$ | [0-9a-z]{16}\$[0-9a-f]{32}
 Plaid token              | access-production- access-development- access-sandbox- | [0-9a-f]{8}-[0-9a-f-]{27}
 Razorpay key             | rzp_live_ rzp_test_              | [A-Za-z0-9]{14,}
 Flutterwave key          | FLWSECK- FLWSECK_TEST-           | [\w-]{12,}
 EasyPost key             | EZAK EZTK                        | [A-Za-z0-9]{54}
 Shippo token             | shippo_live_ shippo_test_        | [0-9a-f]{40}
-Facebook token           | EAAC EAAB EAAG EAAJ              | [A-Za-z0-9]{60,}
+Facebook token           | EAAA EAAB EAAC EAAD EAAF EAAG EAAJ EAAM EAAT | [A-Za-z0-9]{60,}
 Twitter bearer token     | AAAAAAAAAAAAAAAAAAAA             | [A-Za-z0-9%]{40,}
 Dropbox token            | sl.                              | (?:u\.)?[\w-]{100,}
 HubSpot token            | pat-na1- pat-na2- pat-eu1-       | [0-9a-f]{8}-[0-9a-f-]{27}
@@ -139,10 +140,12 @@ Databricks token         | dapi                             | [0-9a-f]{32}(?:-\d
 Pulumi token             | pul-                             | [0-9a-f]{40}(?![0-9A-Za-z])
 Prefect key              | pnu_                             | [A-Za-z0-9]{36}
 SonarQube token          | sqp_ squ_ sqa_                   | [0-9a-f]{40}
+SonarQube token          | sqco_                            | [A-Za-z0-9]{59}
 CircleCI token           | CCIPAT_ CCIPRJ_                  | \w{20,}
 Buildkite token          | bkua_ bkct_                      | [0-9a-z-]{30,}
 Artifactory key          | AKCp                             | [A-Za-z0-9]{60,}
 Artifactory token        | cmVmdGtu                         | [A-Za-z0-9]{50,}
+Artifactory token        | cmVmd                            | [A-Za-z0-9]{59}(?![A-Za-z0-9])
 Alibaba key              | LTAI                             | [A-Za-z0-9]{16,24}(?![0-9A-Za-z])
 Tencent key              | AKID                             | [A-Za-z0-9]{32}(?![0-9A-Za-z])
 Yandex key               | AQVN                             | [\w-]{35,38}(?![\w-])
@@ -190,7 +193,7 @@ Matrix token             | syt_                             | \w{6,}_[A-Za-z]\w{
 Scaleway key             | SCW                              | (?=[A-Z]*[0-9])[A-Z0-9]{17}(?![0-9A-Za-z])
 Datadog token            | ddpat_ ddapp_                    | [A-Za-z0-9]{30,}
 Dub key                  | dub_                             | [A-Za-z0-9]{24}(?![0-9A-Za-z])
-Deno Deploy token        | ddp_                             | [A-Za-z0-9]{36}
+Deno Deploy token        | ddp_ ddw_                        | [A-Za-z0-9]{36}
 Xata key                 | xau_                             | [A-Za-z0-9]{30,}
 Axiom token              | xaat- xapt-                      | [0-9a-f]{8}-[0-9a-f-]{27}
 Checkly key              | cu_                              | [0-9a-f]{32}(?![0-9A-Za-z])
@@ -209,13 +212,31 @@ Helicone key             | sk-helicone-                     | [a-z0-9]{4,8}-(?:[
 Dependency-Track key     | odt_                             | [A-Za-z0-9]{32,}
 Flexport token           | shltm_                           | [\w-]{40,}
 Segment token            | sgp_                             | [A-Za-z0-9]{60,}
-Voiceflow key            | VF.DM. VF.WS.                    | [0-9a-f]{24}\.[A-Za-z0-9]{16}
+Sourcegraph key          | slk_                             | [0-9a-f]{64}
+Voiceflow key            | VF. VF.DM. VF.WS.                | [0-9a-f]{24}\.[A-Za-z0-9]{16}
 Ubidots token            | BBFF- BBUS-                      | [A-Za-z0-9]{30,}
 Teamwork token           | tkn.v1_                          | [\w+/=-]{60,}
 WooCommerce key          | ck_ cs_                          | [0-9a-f]{40}(?![0-9A-Za-z])
 Amazon MWS token         | amzn.mws.                        | [0-9a-f]{8}-[0-9a-f-]{27}
 Instagram token          | IGQV IGAA                        | [\w-]{60,}
 dbt token                | dbtc_ dbtu_                      | [\w-]{24,}
+Nostr private key        | nsec1 ncryptsec1                 | [a-z0-9]{50,}
+Django key               | django-insecure-                 | [^\s\"'`]{30,80}
+Bitbucket token          | BBDC-                            | [\w+/@-]{40,50}
+Cloudflare token         | cfut_ cfat_ cfk_                 | [A-Za-z0-9]{40}[0-9a-f]{8}
+LinkedIn secret          | WPL_AP0. WPL_AP1.                | [\w.+/=-]{14,}
+Salesforce token         | 5AEP861                          | [\w.=]{60,}
+Salesforce key           | 3MVG9                            | [\w.+/=]{70,}
+Zoho token               | 1000.                            | [0-9a-f]{32}\.[0-9a-f]{32}
+StackHawk key            | hawk.                            | [\w-]{20}\.[\w-]{20}(?![\w-])
+Okta token               | SSWS                             | \s?00[\w-]{40}(?![\w-])
+WunderGraph key          | cosmo_                           | [0-9a-f]{32}(?![0-9A-Za-z])
+Rootly key               | rootly_                          | [0-9a-f]{64}
+Ramp secret              | ramp_sec_                        | [A-Za-z0-9]{40,}
+Salad key                | salad_cloud_                     | [A-Za-z0-9]{1,7}_[A-Za-z0-9]{16,}
+Bannerbear key           | bb_pr_ bb_ma_                    | [0-9a-f]{30}
+Close key                | api_                             | [A-Za-z0-9]{22}\.[A-Za-z0-9]{22}(?![\w.])
+FullStory key            | na1. eu1.                        | [A-Za-z0-9+/]{100}
 Anyscale key             | esecret_                         | [A-Za-z0-9]{20,}
 Sanity token             | sk                               | [A-Za-z0-9]{80,}(?![0-9A-Za-z])
 """
@@ -267,6 +288,11 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),
     ("Terraform token", ".atlasv1.", rf"\.atlasv1\.{_DASHED}{{50,80}}", r"[A-Za-z0-9]{14}$"),
     ("Azure client secret", "q~", r"Q~[\w.~-]{31,34}(?![\w~])", r"[\w.~]{3}\d$"),
+    ("Dropbox token", "aaaaaaaaaa", r"A{10}[\w-]{43}(?![\w-])", r"(?<![\w-])[A-Za-z0-9]{11}$"),
+    ("New Relic key", "nral", r"NRAL(?![A-Za-z0-9])", r"(?<![A-Za-z0-9])[0-9a-fx]{36}(?:FFFF)?$"),
+    ("New Relic key", "-nrma", r"-NRMA(?![A-Za-z0-9])", r"(?<![A-Za-z0-9])[A-Za-z0-9]{42}$"),
+    ("Azure key", "+acr", r"\+ACR[A-Za-z0-9]{6}(?![A-Za-z0-9])", r"[A-Za-z0-9+/]{42}$"),
+    ("secret of a payment", "_secret_", r"_secret_[A-Za-z0-9]{25}(?![A-Za-z0-9])", r"pi_[A-Za-z0-9]{24}$"),
     ("Mailchimp key", "-us", r"-us\d{1,2}(?![\w-])", r"(?<![0-9a-f])[0-9a-f]{32}$"),
     ("Telegram bot token", ":aa", r":AA[\w-]{32,34}(?![\w-])", r"(?<!\d)\d{8,10}$"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 from engine.redaction import tables
 from engine.redaction.names import MARKS, NOTHING, Meaning, meaning
 from engine.redaction.tables import line_start
-from engine.redaction.values import is_file, is_published
+from engine.redaction.values import is_file, is_formed, is_published
 from engine.startup.lazy import expression
 
 _WINDOW = 110
@@ -53,9 +53,9 @@ _PART = expression(r"[^/]{12,}")
 """Of a path."""
 _PLAIN = r"[^\s\"'`“”<>,;，。；！？、\\&]"
 _VALUE = (
-    r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«])(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»])"
-    rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=))"
-    rf"{_PLAIN}{{0,200}}(?:(?:\\(?![nrt\"'])|&(?![\w.%-]{{1,40}}=)){_PLAIN}{{0,200}}){{0,8}}))"
+    r"(?:(?:[bfru$]|@)?(?P<quote>\\{0,3}[\"'`]|[“「«]|&quot;)(?P<inner>[^\n\"'`“”」»\\]{1,256}?)(?:\\{0,3}[\"'`]|[”」»]|&quot;)"
+    rf"|[\"'`“]?(?P<bare>(?:{_PLAIN}|\\(?![nrt\"'])|&(?!&|[\w.%-]{{1,40}}=))"
+    rf"{_PLAIN}{{0,200}}(?:(?:\\(?![nrt\"'])|&(?!&|[\w.%-]{{1,40}}=)){_PLAIN}{{0,200}}){{0,8}}))"
 )
 _OPERATOR = (
     r"(?:\\{0,3}[\"'`\])]){0,3}(?:"
@@ -65,7 +65,7 @@ _OPERATOR = (
     r"|[\"']?[^<>\n]{0,40}>"  # <password>…</password>
     r"|,?(?:\s|\\n){1,40}\\?[\"']?(?:value|default)\\?[\"']?[ \t]{0,3}[:=]\s{0,3}"  # name: PASSWORD, value: …
     r"|[ \t]?\{ ?default[ \t]?=[ \t]?"
-    r"|[ \t]{1,3}(?=\S)"
+    r"|(?:[ \t]|\\t){1,3}(?=\S)"
     r")"
 )
 _ASCII = str.maketrans(
@@ -82,6 +82,9 @@ _IN_QUOTES = r"[\"'`“「«](?P<inner>(?![,:;=)\]}])[^\s\"'`“”「」«»\\]
 _QUOTED = expression(_IN_QUOTES)
 _QUOTED_ASCII = expression(_IN_QUOTES.translate(_ASCII))
 _REMAINDER = expression(r"(?:[\w+/=-]|[.~](?=\w))*")
+_CONTINUED = expression(r"[\w+/=.-]{8,200}+(?=[\s\"'`]|\Z)")
+_WIDTH = 60
+"""Characters from which a line may be as wide as a terminal."""
 _WORD = expression(r"[A-Za-z]?[a-z]{0,14}")
 _DIGIT = expression(r"\d")
 _TRAILING = ".,;:!?)]}*"
@@ -95,15 +98,7 @@ _SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？|> \[[a-z]{4,10}:[^
 """Also the head of a transcript's line about a call."""
 _FIELD_END = expression(r"\n| →(?= )")
 """Also the end of a call in a transcript, which its result follows."""
-_COPULAS = frozenset(
-    """
-    is was are be to as remains ist lautet sei heißt auf als est devient es era son son é e è ser este sunt je
-    jest są to jsou on är er är ovat lett lesz oldu olarak είναι это является є це is zijn werd
-    adalah ialah là hai है คือ هي هو היא הוא 是 为 為 は 은 는 now temporarily
-    """.split()  # noqa: SIM905 — words of one list
-)
-"""What joins a name to its value in a sentence."""
-_SAID = expression(rf"\s(?:{'|'.join(sorted(_COPULAS))}):?\s")
+_SAID = expression(rf"\s(?:{'|'.join(sorted(tables.COPULAS))}):?\s")
 _GLUED = ("是", "为", "為", "は", "が", "은", "는", "了", "คือ", "成")
 _CLAUSE = expression(r"[;?=/|{}]|,(?! [a-z])")
 """Where what may name the value before it ends."""
@@ -149,6 +144,7 @@ def proposed(text: str) -> Iterator[tables.Called]:
             start += 1
         if not (
             end - start >= _LINE
+            and not is_formed(text[start:end])
             and (not start or text[start - 1] == "\n" or text.startswith("\\n", start - 2))
             and (text[end : end + 1] in "\r\n" or text.startswith("\\n", end))
         ):  # a line of a certificate, a signature or a picture
@@ -162,6 +158,7 @@ def proposed(text: str) -> Iterator[tables.Called]:
     for word, start, end in _places(text, identifier, naming):
         if not is_file(word) and not (has_arn and is_arn(text, start)):
             yield from _near(text, start, end, naming[word], *patterns)
+            yield from tables.apart(text, word, start, end)
             line = line_start(text, start, tables.FIRST)
             if line not in lines and text[line - 1 : line] in "\n":
                 lines.add(line)
@@ -242,7 +239,7 @@ def _near(
         ) is not None
         # In a table, not after the pipe of a shell.
         if not is_word and ("|" not in gap or _DIGIT.search(text, start, end)):
-            yield start, end, ""
+            yield start, end, text[first:last] if match["quote"] == "&quot;" else ""
     stop = text.find("\n", last, last + _NEAR)
     stop = min(last + _NEAR, len(text)) if stop < 0 else stop
     has_digit = _DIGIT.search(text, last, stop) is not None
@@ -259,7 +256,7 @@ def _near(
             break
         start, token = _bare(match[0], start)
         between = text[last:start].split()
-        is_said = bool(between) and between[-1].strip(":").lower() in _COPULAS
+        is_said = bool(between) and between[-1].strip(":").lower() in tables.COPULAS
         if len(token) >= 4 and (is_said or (has_digit and _DIGIT.search(token))):
             yield start, start + len(token), ""
     begin = line_start(text, first, _AFTER)
@@ -278,9 +275,15 @@ def _bare(token: str, start: int) -> tuple[int, str]:
 
 
 def whole(text: str, start: int, end: int) -> int:
-    """Where a value ends of which only the beginning is judged."""
+    """Where a value ends of which only the beginning is judged, or that a terminal has broken into lines."""
     more = _REMAINDER.match(text, end) if end - start >= _JUDGED else None
-    return more.end() if more else end
+    end = more.end() if more else end
+    while text.startswith("\n", end) and end - line_start(text, end, _WIDTH) >= _WIDTH:
+        more = _CONTINUED.match(text, end + 1)
+        if more is None or RANDOM.match(more[0]) is None:
+            break
+        end = more.end()
+    return end
 
 
 PLACE = (
@@ -304,7 +307,7 @@ def surroundings(text: str, start: int, end: int) -> tuple[float, ...]:
     gap = before[words[-1][2] :] if words else before[-3:]
     joint = _JOINTS.get(gap.strip(_AROUND), _OTHER) if gap else _NONE
     at = len(words) - 1
-    copula = at > 0 and joint <= _COLON and words[at][0].lower() in _COPULAS
+    copula = at > 0 and joint <= _COLON and words[at][0].lower() in tables.COPULAS
     bearing = at > 0 and not copula and _only_bears(before, words)
     at -= copula or bearing
     name, name_start, _ = words[at] if words else ("", 0, 0)

@@ -25,7 +25,9 @@ _WORDS = frozenset(
     keychain stdin inherit incoming generated random provided supplied given sent leaked exposed
     available accepted rejected refused denied checked verified confirmed asked used unused typed
     entered self args kwargs params config settings options request response payload data body
-    header headers result session cookie bytearray uint8array secretstr secretsmanager minioadmin
+    header headers result session ed25519 x25519 secp256k1 base64 base64url sha256 sha512
+    aes-128-cbc aes-256-cbc aes-256-gcm aes256 chacha20 rs256 hs256 es256 pbkdf2 argon2 argon2id scrypt bcrypt
+    cookie bytearray uint8array secretstr secretsmanager minioadmin
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _MARKS = "<[{(*•…$%@#!"
@@ -63,8 +65,11 @@ _PUBLIC = (
     *("pk_live_", "pk_test_", "sb_publishable_", "phc_", "pk.eyJ", "W/"),
 )
 """How public keys, signatures, certificates, pictures, fonts and documents begin, most of them in base64."""
-_BEFORE_PUBLIC = ("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,", "site-verification=")
-"""What stands before a hash, or what is no text, in base64."""
+_BEFORE_PUBLIC = (
+    *("sha1:", "sha256:", "sha384:", "sha512:", "h1:", ".tgz#", "base64,", "site-verification="),
+    *("?si=", "&si=", "igsh=", "igshid=", "ixid=", "fbclid=", "gclid=", "msclkid="),
+)
+"""What stands before a hash, what is no text in base64, or what tells a site where a visitor comes from."""
 _CONSTANT = expression(r"(?:[A-Za-z_]\w{0,60}\.){0,4}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=?")
 _DOTTED = expression(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 _NUMBERED_AT_END = expression(r"[a-z]{4}\d{2,4}$")
@@ -95,16 +100,25 @@ _JOINED_PARTS = expression(r"[A-Za-z]+(?:[_-](?:[A-Za-z]+|\d{1,4}))+")
 _STANDS_FOR_KEY = expression(r"(?:[A-Za-z]{1,14}|[A-Za-z0-9]{1,5})(?:[-_](?:[a-z]{1,14}|[A-Z]{1,14}))+")
 _ID = expression(
     r"(?:\w{1,30}=)?(?:msg|msgbatch|toolu|srvtoolu|req|request|call|fc|chatcmpl|cmpl|resp|gen|run|thread|asst|step|file|"
-    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub)[_-][A-Za-z0-9_-]{8,}"
+    r"batch|evt|event|item|conv|trace|span|cus|ftjob|rs|org|user|acct|proj|dpl|css|price|sub|ses|sess|prt|per)[_-][A-Za-z0-9_-]{8,}"
     r"|(?:GHSA(?:-[23456789cfghjmpqrvwx]{4}){3}|CVE-\d{4}-\d{4,7})"
-    r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
+    r"|(?:[a-z]+[_-])?01[0-9A-HJKMNP-TV-Z]{24}|1[\w-]{32}|1Z[0-9A-Z]{16}|\.?css-[a-z0-9]{5,8}(?:-\w+)+"
 )
 """Ids of messages, tool calls, requests, files and the like, which services of models and others give."""
 _HASHED = expression(r"[a-z]+(?:_[a-z0-9]+)+-[0-9a-f]{16}|[a-z]\w{0,60}?_[0-9a-f]{8}_(?:fk|uniq|idx)\w{0,60}")
 """A name with a hash in it, as of what is built and of an index of a table."""
-_ID_SIZES = (26, 33)
+_FORMED = expression(
+    r"(?!pk|pub|client)(?:[a-z]{2,12}[_-]){1,3}"
+    r"(?=(?:[a-z0-9]*[A-Z]){4})(?=(?:[A-Z0-9]*[a-z]){4})(?=[A-Za-z]*[0-9])[A-Za-z0-9]{30,120}"
+    r"|[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,45}"  # Discord
+    r"|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}"  # Mailgun
+    r"|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20,22}"  # ngrok
+    r"|[0-9a-f]{10}msh[0-9a-f]{15}p1[0-9a-f]{5}jsn[0-9a-f]{12}"  # RapidAPI
+)
+_ID_SIZES = (18, 26, 33)
 _ADDRESS = expression(
     r"S[TPM][0-9A-Z]{38,39}(?:\.[\w-]{1,60})?|G[A-Z2-7]{55}|(?:bc|tb|addr|cosmos)1[02-9ac-hj-np-z]{38,100}"
+    r"|Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[ky][a-z2-7]{40,60}"
 )
 _BASE58 = expression(r"[1-9A-HJ-NP-Za-km-z]{42,44}|[1-9A-HJ-NP-Za-km-z]{86,88}")
 _MARK = expression(r"[-_:./]")
@@ -114,7 +128,7 @@ _KNOWN = expression(
     r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
-    r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z]\w{1,30}|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
+    r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z][\w-]{1,40}(?::[a-z-]{1,20})?|--[a-z][a-z0-9-]{1,60}|var\(--[\w-]{1,60}\)|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
 )
 _MIXED = expression(r"[A-Za-z][0-9]+[A-Za-z]+[0-9]+[A-Za-z]|[0-9][A-Za-z]+[0-9]+[A-Za-z]+[0-9]")
 _CAPITAL_WITHIN = expression(r"[a-z][A-Z]")
@@ -173,8 +187,13 @@ def is_id(value: str) -> bool:
     return _ID.fullmatch(value) is not None or _HASHED.fullmatch(value) is not None
 
 
+def is_formed(value: str) -> bool:
+    """True for the form of a key that no prefix tells: that of an unknown service, and of some known ones."""
+    return _FORMED.fullmatch(value) is not None and is_mixed(value) and not is_id(value)
+
+
 def is_address(value: str) -> bool:
-    """True for an address of Stacks, Stellar, Bitcoin or Cosmos."""
+    """True for an address of Stacks, Stellar, Bitcoin, Cosmos or IPFS."""
     return _ADDRESS.fullmatch(value) is not None
 
 
@@ -203,8 +222,8 @@ def is_public(value: str) -> bool:
 
 
 def is_file(value: str) -> bool:
-    """True for the name of a file."""
-    return "." in value and _FILE.fullmatch(value) is not None
+    """True for the name of a file, with its folders or not."""
+    return "." in value and _FILE.fullmatch(value.rpartition("/")[2]) is not None
 
 
 def stands_for_key(value: str) -> bool:
@@ -318,6 +337,7 @@ CHECKS: Mapping[str, Callable[[str], bool]] = {
     "login": _is_login,
     "credential": _is_credential,
     "cookie": _has_secret_cookie,
+    "hash": lambda value: has_digit(value.rpartition("$")[2].rpartition("}")[2]),
     "phrase": _is_phrase,
     "seed": _is_seed,
 }

@@ -126,6 +126,22 @@ Wix key | WIX | IST{}.{w120}.{w200}
 PubNub secret | PUBNUB | sec{}-c-{b60}
 Brex token | BREX | bxt{}_{w40}
 UpCloud token | UPCLOUD | ucat{}_{u26}
+Bedrock key | AWS_BEARER_TOKEN_BEDROCK | ABSK{}{b128}
+Bitbucket Data Center token | BITBUCKET | BBDC{}-{b44}
+Cloudflare user token | CF | cfut{}_{w40}{x8}
+SonarCloud scoped token | SONAR | sqco{}_{w59}
+Sourcegraph Cody key | CODY | slk{}_{x64}
+LinkedIn secret | LINKEDIN | WPL_AP1{}.{w16}.{w6}==
+New Relic license | NEW_RELIC | {x36}NRAL{}
+Salesforce refresh token | SF | 5AEP861{}{w90}
+Zoho refresh token | ZOHO | 1000{}.{x32}.{x32}
+StackHawk key | HAWK | hawk{}.{w20}.{w20}
+Rootly key | ROOTLY | rootly{}_{x64}
+Ramp secret | RAMP | ramp{}_sec_{w48}
+Azure registry password | ACR | {w42}+ACR{}{w6}
+Stripe client secret | PI | pi{}_{w24}_secret_{w25}
+Django key | DJANGO | django{}-insecure-{w30}@x^{w8}
+unlisted tag | ACME | acme{}_{w36}
 unlisted service | ACME | acm{}_{w38}
 unlisted service, live key | ACME | acme{}_live_{w24}
 """
