@@ -531,10 +531,11 @@ def _main(key: str) -> str:
     return (main_checkout(key) or key) if key[:1] in ("~", "/") else key
 
 
-def _called(key: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _called(key: str) -> frozenset[str]:
     """How the repository of a key may be called elsewhere."""
     trees = _TREES_OF.search(key) if key[:1] in ("~", "/") else None
-    return {next(_candidates(key)), slugify(trees[1]) if trees else ""} - {""}
+    return frozenset(filter(None, (next(_candidates(key)), slugify(trees[1]) if trees else "")))
 
 
 def _candidates(key: str) -> Iterator[str]:
