@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
-from engine.store.checkouts import Place, exists, main_checkout, place_of
+from engine.store.checkouts import Place, exists, main_checkout, place_of, shown_path
 from engine.store.files import Files
 from engine.store.monthly import MonthlyLog, Record, line_of
 from engine.store.paths import CONFIG_NAME, Workspace, slugify
@@ -228,7 +228,8 @@ class Projects:
             names = self._known(again=True)
             added = [] if self._log.stamp() else list(names.records)
             gone = [each for each in names.leaders if each[0] in "~/" and not exists(each)]
-            for each in [each for each in gone if fnmatchcase(each, key)] or [names.key_called(key)]:
+            alike = [each for each in gone if fnmatchcase(each, shown_path(key))]
+            for each in alike or [names.key_called(key)]:
                 added += names.assigned(name, each)
             self._record(added)
             return names.project_with(names.owners[name][0])

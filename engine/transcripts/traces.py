@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.errors import ImportFailed
 from engine.store.checkouts import place_of
+from engine.transcripts.importers.lines import opened
 from engine.transcripts.places import head_fields, read_head
 
 _MAX_FILES = 2_000
@@ -44,19 +47,23 @@ class Traces:
     def read(self, transcript: Path) -> None:
         """Adds what a transcript tells; nothing if it cannot be read."""
         folder = head_fields(read_head(transcript), ("cwd",))["cwd"]
-        try:
-            text = transcript.read_text("utf-8", "replace")
-        except OSError:
-            return
+        text = ""
+        with suppress(ImportFailed), opened(transcript) as stream:
+            text = stream.read().decode("utf-8", "replace")
+        self.add(folder, text)
+
+    def add(self, folder: str, text: str) -> None:
+        """Adds what the text of a transcript tells of the session's folder."""
+        here = re.compile(rf"(?:\bcd|-C)\s+[\"']?{re.escape(folder)}(?=[\s\"'/]|$)(?!/\.\.)")
         for call in _CALL.finditer(text):
             command, _, result = call[1].partition(" → ")
-            command = command.replace(f"cd {folder}", "").replace(f"-C {folder}", "")
+            command = here.sub("", command)
             if _ELSEWHERE.search(command):
                 break  # in a shell that stays open, all that follows may happen elsewhere
             for asks, says in _REMOTES:
                 if asks.search(command) and (found := says.match(result)):
                     self._add(found[1])
-        files = re.compile(rf"{re.escape(folder)}/([\w./@+-]{{0,200}}\w\.\w+)").finditer(text)
+        files = re.compile(rf"{re.escape(folder)}/([\w.@+-][\w./@+-]{{0,200}}\.\w+)").finditer(text)
         self.files.update(found[1] for found, _ in zip(files, range(_MAX_FILES), strict=False))
 
     def _add(self, address: str) -> None:

@@ -275,6 +275,7 @@ PUSHED = "> [tool:Bash] git push -u origin one → To github.com:acme/shop.git �
 OPENED = "> [tool:Bash] gh pr create --fill → https://github.com/acme/shop/pull/7"
 UNCERTAIN = {
     "elsewhere": ["> [tool:Bash] cd ../other && ls → a", PUSHED],
+    "a folder that begins alike": [PUSHED.replace("git push", "cd /srv/old/till-two && git push")],
     "another folder": [PUSHED.replace("git push", "git -C /srv/shop push")],
     "another remote": [PUSHED.replace("origin one", "heroku main")],
     "a name in SSH settings": [PUSHED.replace("github.com", "github-work")],
@@ -329,7 +330,13 @@ def test_what_does_not_tell_the_repository_for_certain_joins_nothing(
     lines: list[str], memory: Memory, home: Path
 ) -> None:
     memory.session(repository(home / "src/shop", ACME))
-    assert project_of(memory.session(home / "old/till", *lines)) == "till"
+    assert project_of(memory.session("/srv/old/till", *lines)) == "till"
+
+
+def test_a_command_that_names_the_folder_itself_tells_its_repository(memory: Memory, home: Path) -> None:
+    memory.session(repository(home / "src/shop", ACME))
+    pushed = PUSHED.replace("git push", "cd /srv/old/till/packages && git push")
+    assert project_of(memory.session("/srv/old/till", pushed)) == "shop"
 
 
 def test_a_repository_that_was_moved_is_known_by_the_files_that_sessions_named(
