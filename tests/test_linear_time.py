@@ -48,7 +48,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "prose": is_prose,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
-    "traces": lambda text: [Traces().add("/a", f"{start}{text}") for start in TOOL_LINES],
+    "traces": lambda text: Traces().add("/a", "\n".join(f"{start}{text}" for start in TOOL_LINES)),
 }
 
 
