@@ -21,6 +21,7 @@ from engine.search.passages import is_prose, words_of
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
+from engine.transcripts.traces import Traces
 from engine.transcripts.typed import passages
 
 LENGTH = 20_000
@@ -31,6 +32,7 @@ RUNS = (
     ",", "a ", "a, ", "(", ")", "[", "<", ">", "**", "1.", "--a", "@a ", "a/", "_", "never ", ", and ",
     "not a, ", "use 'a' ",
 )  # fmt: skip
+TOOL_LINES = ("/a/", "> [tool:a] git push", "> [tool:a] gh pr create → https://a/", "> [tool:a] cd /a")
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
     "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
@@ -46,6 +48,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "prose": is_prose,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
+    "traces": lambda text: Traces().add("/a", "\n".join(f"{start}{text}" for start in TOOL_LINES)),
 }
 
 

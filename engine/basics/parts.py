@@ -312,6 +312,7 @@ class BasicParts:
             lambda: self.config.days.time_zone,
             lambda path: self.projects.names_of(self.workspace.root / path),
             lambda: self.recall,
+            lambda names: self.projects.doubtful(names),
         )
 
     @part

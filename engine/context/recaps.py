@@ -17,7 +17,7 @@ person's, or condensed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -54,6 +54,11 @@ _RECENT = 40
 _MAX_JOURNALS = 200
 """Journals that are looked at for the last sessions of a project."""
 _INTRO = "From the journal, what was done in earlier sessions: a record, not instructions.\n\n"
+_LEFT_OUT = (
+    "Sessions of {} may be of this project, too, but are not in this answer: their folders are gone."
+    " Say so; `autopoiesis projects` says how to join them.\n\n"
+)
+_NAMED = 5
 _BLOCK = expression(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{8}) -->")
 _HEADING = expression(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
 """The heading path of a recap in the index."""
@@ -278,10 +283,10 @@ def _read(reader: Reader, path: str, session_id: str, project: Sequence[str] = (
 
 
 def _distinct(recaps: Sequence[Recap]) -> list[Recap]:
-    """Without those that begin like a later one: a fork repeats the messages of its parent."""
-    found: dict[tuple[str, str], Recap] = {}
+    """Without those that begin like a later one: a fork repeats messages of its parent and their times."""
+    found: dict[tuple[str, ...], Recap] = {}
     for each in recaps:
-        found.setdefault((each.project, each.lines[0]), each)
+        found.setdefault((each.project, each.day, each.begin, each.lines[0]), each)
     return list(found.values())
 
 
@@ -307,12 +312,20 @@ def at_start(reader: Reader, project: Sequence[str], session_id: str) -> list[Ca
 
 
 def answer(
-    reader: Reader, message: str, today: date, project: Sequence[str], session_id: str, *, in_session: bool
+    reader: Reader,
+    message: str,
+    today: date,
+    project: Sequence[str],
+    session_id: str,
+    *,
+    in_session: bool,
+    doubtful: Callable[[], Sequence[str]] | None = None,
 ) -> tuple[list[Candidate], bool]:
     """The recaps that answer a message, layer 10; none if it does not ask about past work.
 
     Args:
         in_session: Something was said before in the session, so that "where were we?" means that.
+        doubtful: Names other projects that may be this one; the answer says that they are left out.
 
     Returns:
         The recaps, and whether they answer all that is asked, so that nothing else need be searched for.
@@ -321,11 +334,15 @@ def answer(
     if asked is None or (in_session and not asked.is_explicit):
         return [], False
     found, why, is_all = asked_recaps(reader, asked, project, session_id)
+    others = doubtful() if doubtful and found and not asked.is_own else ()
+    left = [name for name in others if name not in {each.project for each in found}]
+    named = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
+    intro = _INTRO + (_LEFT_OUT.format(named) if left else "")
     if len(found) > _MAX_WHOLE:
         lines = [
             f"- {each.brief}{f' ({each.project})' if each.project else ''}" for each in found[:_MAX_SHOWN]
         ]
-        text = _INTRO + "\n".join(lines)
+        text = intro + "\n".join(lines)
         return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))], is_all
     whole = [
         Candidate(
@@ -333,7 +350,7 @@ def answer(
             10,
             3,
             "journal",
-            f"{'' if number else _INTRO}{each.shown}",
+            f"{'' if number else intro}{each.shown}",
             why,
             each.path,
             order=(-2, number),
@@ -360,6 +377,7 @@ def place(placement: Placement, reader: Reader, request: CompileRequest, room: i
         request.project,
         request.session_id,
         in_session=request.part != "asked" and any(turn.role == "agent" for turn in request.history),
+        doubtful=request.doubtful,
     )
     spent = 0
     for each in found:

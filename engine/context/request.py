@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Literal
 
@@ -60,6 +60,8 @@ class CompileRequest:
     conversation: str = ""  # its transcript, whose earlier turns can be found by search
     project: tuple[str, ...] = ()
     """The slugs that stand for the session's project, the current one first; empty if it is unknown."""
+    doubtful: Callable[[], Sequence[str]] | None = None
+    """Names other projects that may be the same, for an answer about past work."""
     agent: str = ""  # the agent that gets the prompt, if known
     main_session: bool = True
     """Whether MEMORY.md may be included, by subscriptions and search results too; it is private."""

@@ -41,6 +41,7 @@ class Prompts:
         file_notes: Files of notes about paths in earlier turns, the newest first.
         zone: The time zone of days.
         project: The names of the project of a transcript by path, see ``CompileRequest``.
+        doubtful: The projects that may be the same as one with some names.
         recall: Finds what past sessions can tell; without it, nothing is said of them beside a message.
     """
 
@@ -55,6 +56,7 @@ class Prompts:
         zone: Callable[[], str] = lambda: "",
         project: Callable[[str], tuple[str, ...]] = lambda _path: (),
         recall: Callable[[], Recall] | None = None,
+        doubtful: Callable[[Sequence[str]], Sequence[str]] = lambda _names: (),
     ) -> None:
         self._library = library
         self._compiler = compiler
@@ -62,6 +64,7 @@ class Prompts:
         self._clock = clock
         self._zone = zone
         self._project = project
+        self._doubtful = doubtful
         self._recall = recall
         self._flushed = flushed
         self._file_notes = file_notes
@@ -102,8 +105,9 @@ class Prompts:
         Raises:
             BudgetError: The parts that are never dropped exceed the budget.
         """
-        names = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
-        topics = [topic for name in names if (topic := self._library.get(name)) is not None]
+        project = project or (self._project(before.path) if before.path else ())
+        active = dict.fromkeys((*(trace.active if trace else ()), *before.steering))
+        topics = [topic for name in active if (topic := self._library.get(name)) is not None]
         known = {path for path, lines in injected if lines != OFFER_LINES}
         may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
@@ -153,7 +157,8 @@ class Prompts:
                 tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
-                project=project or (self._project(before.path) if before.path else ()),
+                project=project,
+                doubtful=lambda: self._doubtful(project),
                 corrections=before.corrections,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns)))
                 if before.turns and part != "asked"

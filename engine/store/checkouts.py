@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from engine.startup.lazy import expression
@@ -24,11 +25,27 @@ _ADDRESS = expression(r"[A-Za-z][\w+.-]*://(?:[^/]*@)?(?P<host>[^/:]*)(?::\d*)?(
 _SHORT_ADDRESS = expression(r"(?:[^/@:]+@)?(?P<host>[^/@:]{2,}):(?P<path>.+)")
 _ALIAS = expression(r"(\.(?!xn--)[a-z]+)-.*")
 """No top-level domain has a hyphen: ``github.com-work`` is a name in a person's SSH settings."""
-_WORK_TREES = (
-    expression(r"(.+?)/(?:\.claude/worktrees|\.worktrees)(?:/.*)?"),
-    expression(r"(.+?/[^/.][^/]*?)[-._]worktrees/.+"),
+WORK_TREES = (
+    # Below or beside the main checkout, whose path they tell:
+    "{main}/.claude/worktrees/*",  # Claude Code
+    "{main}/.worktrees/*",
+    "{main}/.conductor/*",  # Conductor up to 0.24
+    "{main}/.letta/worktrees/*",
+    "{beside}-worktrees/*",
+    "{beside}.worktrees/*",
+    "{beside}_worktrees/*",
+    # In a folder of the program that makes them, which tells the repository's name:
+    "conductor/workspaces/{name}/*",
+    ".cursor/worktrees/{name}/*",
+    ".superset/worktrees/{name}/*",
+    ".grok/worktrees/{name}/*",
+    "copilot-worktrees/{name}/*",
+    "opencode/worktree/{name}/*",
+    ".codex/worktrees/*/{name}",
+    "vibe-kanban/worktrees/*/{name}",
 )
-"""Where agents and people put linked work trees, and the main checkout."""
+"""Where agents and people put linked work trees: ``*`` is the name of one."""
+_MADE = {"main": "(.+?)", "beside": "(.+?/[^/.][^/]*?)", "name": "([^/]+)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,9 @@ class Place:
 
     key: str
     """The repository: its remote without protocol and user, ``github.com/acme/shop``; without a remote the
-    path of its main checkout, and without git that of the folder, with ``~`` for the home folder."""
+    path of its main checkout, and without git that of the folder, with ``~`` for the home folder. For work
+    trees that are gone, if only their repository's name is known, a pattern of them all,
+    ``~/conductor/workspaces/shop/*``."""
     root: str = ""  # path of its main checkout, likewise; empty if it is not known
     top: str = ""  # path of the checkout, likewise; that of a linked work tree differs from ``root``
     is_repository: bool = False  # whether ``key`` is known to be one
@@ -56,8 +75,7 @@ def place_of(folder: str, url: str = "") -> Place | None:
         return Place(named, is_repository=True) if named else None
     path = os.path.normpath(path)
     found = _checkout(path)
-    main = "" if found else _main_checkout(path)
-    if main:
+    if found is None and (main := main_checkout(path)):
         path, found = main, _checkout(main)
     if found is None or (named and named != found.key):
         return Place(named or shown_path(path), is_repository=bool(named))
@@ -113,12 +131,29 @@ def _work_tree(common: Path) -> Path:
     )
 
 
-def _main_checkout(path: str) -> str:
-    """The main checkout of a linked work tree that is gone, by where such work trees are put."""
-    for pattern in _WORK_TREES:
-        if (found := pattern.fullmatch(path)) and shown_path(found[1]) not in ("~", "/"):
+def main_checkout(path: str) -> str:
+    """The main checkout of a linked work tree that is gone, by where such work trees are put, or a pattern of
+    all work trees there where only the repository's name is known; empty for other folders.
+    """
+    for layout, known in _layouts():
+        if (found := known.fullmatch(path)) is None:
+            continue
+        if "{name}" in layout:
+            return found[1] + layout.format(name=found[2])
+        if shown_path(found[1]) not in ("~", "/"):
             return found[1]
     return ""
+
+
+@cache
+def _layouts() -> list[tuple[str, re.Pattern[str]]]:
+    return [(layout, re.compile(_layout(layout))) for layout in WORK_TREES]
+
+
+def _layout(layout: str) -> str:
+    parts = re.split(r"({\w+}|\*)", layout)
+    made = "".join("[^/]+" if part == "*" else _MADE.get(part[1:-1]) or re.escape(part) for part in parts)
+    return f"{'(.*?/)' if '{name}' in layout else ''}{made}(?:/.*)?"
 
 
 def _remote_key(url: str, root: str) -> str:

@@ -7,15 +7,21 @@ logs. A name that stands for several projects belongs to none of them until a pe
 older than these names, and where two machines gave it to different projects.
 
 A session's transcript names its repository. For transcripts that do not, their working folder counts; those
-whose folder is gone belong to the project whose recorded folders contain it.
+whose folder is gone belong to the project whose recorded folders contain it. Agents make work trees and
+delete them, and people move repositories: a folder that is gone also joins the repository to which its
+sessions pushed, the one of its name whose files they named, or the one whose work trees were made there.
+Where that is not certain, a person is asked.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -23,7 +29,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
-from engine.store.checkouts import Place, exists, place_of
+from engine.store.checkouts import Place, exists, main_checkout, place_of, shown_path
 from engine.store.files import Files
 from engine.store.monthly import MonthlyLog, Record, line_of
 from engine.store.paths import CONFIG_NAME, Workspace, slugify
@@ -32,12 +38,15 @@ from engine.transcripts.places import REPOSITORY_FIELD, head_fields, read_head, 
 
 if TYPE_CHECKING:
     from engine.store.monthly import LogStamp
+    from engine.transcripts.traces import Traces
 
 FOLDER = "logs/projects"
 _RULES = "knowledge/rules.md"
 _SCOPE = expression(rb"\{#[0-9a-f]{7}[^{}\n]* project=([^\s{}]+)")
 _LONGEST = 100
 _FIELDS = ("project", REPOSITORY_FIELD, "cwd")
+_TREES_OF = expression(r"worktrees/([^/]+)/")
+"""Where people put work trees, though not everybody does: the repository's name, if there is one of it."""
 _NO_TOP = ("~", "/", ".")
 """Folders whose repository, if any, is not that of everything below."""
 
@@ -53,6 +62,33 @@ class Project:
     def name(self) -> str:
         """Its slug."""
         return self.names[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Folders that are gone and look like work trees or an earlier place of a repository."""
+
+    pattern: str  # of their keys; a key if it is one
+    keys: tuple[str, ...]
+    names: tuple[str, ...]  # of the projects that have them now
+    of: tuple[str, ...]  # names of the projects of which they may be
+
+    @property
+    def text(self) -> str:
+        """Says so, without full stop."""
+        many = len(self.keys) > 1
+        what = (
+            f"{len(self.keys)} folders that are gone, {self.pattern},"
+            if many
+            else f"{self.pattern}, which is gone,"
+        )
+        return f"{what} {'look' if many else 'looks'} like {' or '.join(self.of)}, going by the name"
+
+    @property
+    def hint(self) -> str:
+        """What decides it."""
+        command = f"autopoiesis projects assign {self.of[0]} {shlex.quote(self.pattern)}"
+        return f"if so: {command}; if not, with a name of {'their' if len(self.keys) > 1 else 'its'} own"
 
 
 class Projects:
@@ -96,6 +132,23 @@ class Projects:
         used = _in_use(self._files) if found else set()
         return {name: keys for name, keys in found.items() if name in used}
 
+    def offers(self) -> list[Offer]:
+        """The folders that are gone of which a person should say whether they are of another project."""
+        names = self._known()
+        found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+        for key in names.gone():
+            for pattern, leaders in names.alike(key):
+                found[pattern, tuple(sorted(names.name(each) for each in leaders))].append(key)
+                break
+        return [
+            Offer(pattern if len(keys) > 1 else keys[0], tuple(keys), tuple(map(names.name, keys)), of)
+            for (pattern, of), keys in found.items()
+        ]
+
+    def doubtful(self, project: Collection[str]) -> list[str]:
+        """The names of the projects that may be the same as one."""
+        return sorted({name for each in self.offers() if set(each.of) & {*project} for name in each.names})
+
     def note(self, transcripts: Iterable[Path]) -> None:
         """Records the projects of transcripts that are new.
 
@@ -104,14 +157,57 @@ class Projects:
         """
         heads = (head_fields(read_head(path), _FIELDS) for path in transcripts)
         places = {place.key: place for head in heads if (place := _place_in(head)) and not head["project"]}
-        if not any(place.key not in self._known().leaders for place in places.values()) and self._log.stamp():
+        known = self._known()
+        if known.has_looked and self._log.stamp() and all(key in known.leaders for key in places):
             return
         with self._files.lock():
             names = self._known(again=True)
             added = [] if self._log.stamp() else list(names.records)
-            for place in places.values():
+            new = sorted(
+                (place for place in places.values() if names.key_of(place) not in names.leaders),
+                # A repository gets the plain name before a folder that is gone does.
+                key=lambda place: (not place.is_repository, not exists(place.top or place.key), place.key),
+            )
+            rest = [place for place in places.values() if place not in new]
+            gone = [place for place in new if not (place.is_repository or exists(place.key))]
+            for place in (*rest, *(place for place in new if place not in gone)):
+                added += names.with_place(place)
+            added += self._joined(names, {each.key for each in gone if names.key_of(each) == each.key}, new)
+            for place in gone:
                 added += names.with_place(place)
             self._record(added)
+
+    def _joined(self, names: _Names, gone: set[str], new: Sequence[Place]) -> list[Record]:
+        """Joins folders that are gone to the repositories of which their sessions tell; returns the records.
+
+        Args:
+            gone: Those that are new.
+            new: All places that are new. A repository is looked for among the earlier folders of its name.
+        """
+        called = {name for place in new if place.is_repository for name in _called(place.key)}
+        known = names.gone()
+        gone |= {key for key in known if not names.has_looked or called.intersection(_called(key))}
+        added = [] if names.has_looked else names.take({"looked": True})
+        if not gone:
+            return added
+        traces = self._traces(names, gone)
+        for key in sorted(gone, key=lambda each: (len(traces[each].repositories) != 1, each)):
+            into = names.repository_of(key, traces[key])
+            if into and into not in names.leaders:
+                added += names.with_place(Place(into, is_repository=True))
+            if into:
+                added += names.take({"key": key, "same": into, "top": key, "found": True})
+        return added
+
+    def _traces(self, names: _Names, keys: Collection[str]) -> dict[str, Traces]:
+        from engine.transcripts.traces import Traces  # noqa: PLC0415 — a hook on a prompt does without
+
+        found: dict[str, Traces] = defaultdict(Traces)
+        for path in session_files(self._files.workspace):
+            place = _place_in(head_fields(read_head(path), _FIELDS))
+            if place is not None and names.key_of(place) in keys:
+                found[names.key_of(place)].read(path)
+        return found
 
     def assign(self, name: str, key: str) -> Project:
         """Decides, for a person, which project a name stands for, or that a repository belongs to a project.
@@ -119,7 +215,8 @@ class Projects:
         A name that no project has becomes the current one of the project with the key.
 
         Args:
-            key: As in ``Project.keys``, another name of the project, or a folder's path.
+            key: As in ``Project.keys``, another name of the project, or a folder's path; or a pattern of
+                folders that are gone, with ``*``.
 
         Raises:
             ChangeRefused: The name is no slug, or no project has the key.
@@ -129,24 +226,13 @@ class Projects:
             raise ChangeRefused("not a project's name", where=name, hint=f"use {slugify(name)}")
         with self._files.lock():
             names = self._known(again=True)
-            if key not in names.leaders and len(names.owners.get(key, [])) == 1:
-                key = names.owners[key][0]
-            elif key not in names.leaders and (place := place_of(str(Path(key).expanduser().absolute()))):
-                key = names.key_of(place)
-            if key not in names.leaders:
-                raise ChangeRefused(
-                    "no project is known by it", where=key, hint="list them: autopoiesis projects"
-                )
             added = [] if self._log.stamp() else list(names.records)
-            owners = names.owners.get(name, [])
-            if len(owners) == 1 and name not in names.disputed() and owners[0] != names.leaders[key]:
-                added += names.take({"key": key, "same": owners[0]})
-            else:
-                # What was recorded under its name so far stays with it.
-                added += [each for owner in owners for each in names.with_name(owner)]
-                added += names.take({"name": name, "key": key, "settled": True})
+            gone = [each for each in names.leaders if each[0] in "~/" and not exists(each)]
+            alike = [each for each in gone if fnmatchcase(each, shown_path(key))]
+            for each in alike or [names.key_called(key)]:
+                added += names.assigned(name, each)
             self._record(added)
-            return names.project_with(key)
+            return names.project_with(names.owners[name][0])
 
     def _record(self, added: Sequence[Record]) -> None:
         at = iso(self._clock())
@@ -235,12 +321,16 @@ class _Names:
     """The names that records give.
 
     A record gives a key a name: ``{"name": …, "key": …, "top": …}``, with the checkout's path if it has one.
-    With ``settled`` a person decided so; with ``same`` instead of a name it has the project of another key.
+    With ``settled`` a person decided so; with ``same`` instead of a name it has the project of another key;
+    with ``found`` its sessions told so, and with ``apart`` it leaves the project that was so found. A record
+    of a work tree that is gone counts for all that lay in the same place. ``{"looked": true}`` says that the
+    sessions of the folders that were gone then were read.
 
     Attributes:
         leaders: For each key the one that stands for its project.
         owners: The leaders of the projects that have a name.
         tops: The key of each recorded checkout.
+        has_looked: Whether the sessions of the folders that are gone were read.
     """
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
@@ -248,6 +338,9 @@ class _Names:
         self.leaders: dict[str, str] = {}
         self.owners: dict[str, list[str]] = {}
         self.tops: dict[str, str] = {}
+        self.has_looked = False
+        self._found: set[str] = set()
+        self._apart: set[str] = set()
         self._settled: dict[str, str] = {}  # the current name by leader, where a person chose it
         for record in records:
             self.take(record)
@@ -255,12 +348,21 @@ class _Names:
     def take(self, record: Record) -> list[Record]:
         """Applies a record; returns it in a list."""
         key, name, same, top = (str(record.get(field) or "") for field in ("key", "name", "same", "top"))
+        if record.get("looked"):
+            self.has_looked = True
+            self.records.append(record)
+            return [record]
         if not key or not (_is_slug(name) or same):
             return []
+        key, same = (_main(each) if each and not top else each for each in (key, same))
         is_new = key not in self.leaders or (top and top not in self.tops)
+        if record.get("apart"):
+            self.leaders[key] = key
+            self._apart.add(key)
         leader = self.leaders.setdefault(key, key)
         if same:
-            self._join(leader, self.leaders.setdefault(same, same))
+            self._join(leader, self.leaders.setdefault(same, same), is_found=bool(record.get("found")))
+            self._found |= {key} if record.get("found") else set()
         elif record.get("settled"):
             self.owners[name] = [leader]
             self._settled[leader] = name
@@ -270,16 +372,18 @@ class _Names:
             return []
         if top:
             self.tops.setdefault(top, key)
+            self.tops.setdefault(_main(top), key)
         self.records.append(record)
         return [record]
 
-    def _join(self, leader: str, into: str) -> None:
-        current = self._name(into)
+    def _join(self, leader: str, into: str, *, is_found: bool) -> None:
+        current = self.name(into)
         self.leaders = {key: into if each == leader else each for key, each in self.leaders.items()}
         for name, owners in self.owners.items():
             self.owners[name] = list(dict.fromkeys(into if each == leader else each for each in owners))
         if leader != into:
-            self._settled.setdefault(into, current)
+            if not is_found:
+                self._settled.setdefault(into, current)
             self._settled.pop(leader, None)
 
     def key_of(self, place: Place) -> str:
@@ -299,11 +403,13 @@ class _Names:
         """The names of the project with a key."""
         leader = self.leaders.get(key, key)
         found = [name for name, owners in self.owners.items() if owners == [leader]]
-        found.sort(key=lambda name: name != self._settled.get(leader))
+        current = self._settled.get(leader) or next(_candidates(leader))
+        found.sort(key=lambda name: name != current)
         return tuple(found) or (self._free(leader),)
 
-    def _name(self, leader: str) -> str:
-        return self.of(leader)[0]
+    def name(self, key: str) -> str:
+        """The current name of the project with a key."""
+        return self.of(key)[0]
 
     def _free(self, key: str) -> str:
         *names, last = _candidates(key)
@@ -316,13 +422,90 @@ class _Names:
             return self.take({"key": place.key, "same": known}) if place.is_repository else []
         for top in dict.fromkeys((place.root, place.top)):
             if (top and top not in self.tops) or known not in self.leaders:
-                found += self.take({"name": self._name(known), "key": known, "top": top})
+                found += self.take({"name": self.name(known), "key": known, "top": top})
         return found or self.with_name(known)
 
     def with_name(self, key: str) -> list[Record]:
         """Records the name of a known project that it has only for lack of another."""
-        name = self._name(self.leaders.get(key, key))
+        name = self.name(self.leaders.get(key, key))
         return [] if name in self.owners else self.take({"name": name, "key": key})
+
+    def gone(self) -> list[str]:
+        """The folders that are gone of which neither a person nor their sessions told the project."""
+        return [
+            key
+            for key, leader in self.leaders.items()
+            if key == leader
+            and key[0] in "~/"
+            and key not in _NO_TOP
+            and not any(key in decided for decided in (self.tops, self._apart, self._settled))
+            and not exists(key)
+        ]
+
+    def repository_of(self, key: str, traces: Traces) -> str:
+        """The repository to which a folder that is gone belonged; empty if that is not certain."""
+        if len(traces.repositories) == 1:
+            return next(iter(traces.repositories))
+        alike = self._called(_called(key))
+        if traces.repositories or len(alike) != 1:
+            return ""
+        trees = _TREES_OF.search(key)
+        if "*" in key or (trees and self._called([slugify(trees[1])]) == alike):
+            return alike[0]
+        tops = [top for top, each in self.tops.items() if self.leaders.get(each) == alike[0] and exists(top)]
+        return alike[0] if traces.are_of(Path(top).expanduser() for top in tops) else ""
+
+    def alike(self, key: str) -> Iterator[tuple[str, list[str]]]:
+        """The projects to which a folder that is gone may have belonged, likelier ones first, each time with
+        a pattern of such folders.
+        """
+        if found := self._called(_called(key)):
+            yield key, found
+        parent = str(PurePosixPath(key).parent)
+        trees = f"{parent}/*"
+        is_shared = any(fnmatchcase(each, trees) and exists(each) for each in (*self.tops, *self.leaders))
+        if not is_shared and (found := self._called([slugify(PurePosixPath(parent).name)])):
+            yield trees, found
+        for top, of in self.tops.items():
+            if key.startswith(top) and key[len(top)] in "-._" and "/" not in key[len(top) :]:
+                yield f"{top}{key[len(top)]}*", [self.leaders[of]]
+
+    def _called(self, names: Iterable[str]) -> list[str]:
+        """The repositories with a folder or address of some names."""
+        wanted, repositories = {*names}, {self.leaders[key] for key in self.tops.values()}
+        found = (leader for key, leader in self.leaders.items() if wanted.intersection(_called(key)))
+        return [leader for leader in dict.fromkeys(found) if leader in repositories]
+
+    def key_called(self, text: str) -> str:
+        """The key that a person means by a key, the name of a project, or a folder's path.
+
+        Raises:
+            ChangeRefused: There is none.
+        """
+        key = text
+        if key not in self.leaders and len(self.owners.get(key, [])) == 1:
+            key = self.owners[key][0]
+        elif key not in self.leaders and (place := place_of(str(Path(key).expanduser().absolute()))):
+            key = self.key_of(place)
+        if key not in self.leaders:
+            raise ChangeRefused(
+                "no project is known by it", where=text, hint="list them: autopoiesis projects"
+            )
+        return key
+
+    def assigned(self, name: str, key: str) -> list[Record]:
+        """Gives a key the project with a name, or its project a new name, as a person decided; returns the
+        records. A folder that was found to be of a project leaves it.
+        """
+        owners, apart = self.owners.get(name, []), {"apart": True} if key in self._found else {}
+        if len(owners) == 1 and name not in self.disputed() and owners[0] != self.leaders[key]:
+            return self.take({"key": key, "same": owners[0]} | apart)
+        if owners == [self.leaders[key]] and self._settled.get(owners[0]) == name:
+            return []
+        # What was recorded under its name so far stays with it.
+        added = [each for owner in owners for each in self.with_name(owner)]
+        apart = {} if owners else apart
+        return added + self.take({"name": name, "key": key, "settled": True} | apart)
 
     def project(self, name: str) -> Project | None:
         """The project with a name."""
@@ -344,9 +527,21 @@ def _is_slug(name: str) -> bool:
     return slugify(name, _LONGEST) == name
 
 
+def _main(key: str) -> str:
+    """The key of the main checkout, for that of a work tree that is gone."""
+    return (main_checkout(key) or key) if key[:1] in ("~", "/") else key
+
+
+@lru_cache(maxsize=4096)
+def _called(key: str) -> frozenset[str]:
+    """How the repository of a key may be called elsewhere."""
+    trees = _TREES_OF.search(key) if key[:1] in ("~", "/") else None
+    return frozenset(filter(None, (next(_candidates(key)), slugify(trees[1]) if trees else "")))
+
+
 def _candidates(key: str) -> Iterator[str]:
     """Names for a project, the preferred one first."""
-    parts = PurePosixPath(key).parts
+    parts = [part for part in PurePosixPath(key).parts if part != "*"]
     name = "home" if key == "~" else slugify(parts[-1] if parts else "")
     yield name
     if len(parts) > 2:

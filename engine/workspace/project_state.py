@@ -11,13 +11,16 @@ from engine.workspace.finding import Finding
 
 
 def project_findings(files: Files) -> Iterator[Finding]:
-    """The names in use that stand for several projects."""
+    """The names in use that stand for several projects, and folders that may be of another project."""
     from engine.transcripts.projects import Projects  # noqa: PLC0415 — not needed for --staged
 
-    for name, keys in Projects(files).disputed().items():
+    projects = Projects(files)
+    for name, keys in projects.disputed().items():
         yield Finding(
             "warning",
             f"the project name {shown(name)} stands for {' and '.join(map(shown, keys))};"
             " rules and notes under it reach neither",
             f"decide which: autopoiesis projects assign {name} {shlex.quote(keys[0])}",
         )
+    for offer in projects.offers():
+        yield Finding("warning", shown(offer.text), shown(offer.hint))

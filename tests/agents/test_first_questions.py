@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,3 +182,38 @@ def test_a_day_without_a_year_is_that_of_the_last_year_with_sessions(memory: tup
     for question in ("what did I work on on February 9?", "What did we do on 10 February 2026?"):
         assert "Session of 2025-02-10" not in engine.compile(question).text
     assert TABLES in engine.compile("what did I work on on February 9?").text
+
+
+def test_an_answer_names_the_projects_that_may_be_this_one_but_are_left_out(
+    memory: tuple[Engine, Hooks], tmp_path: Path
+) -> None:
+    engine, hooks = memory
+    repository = tmp_path / "src/tidemark"
+    repository.mkdir(parents=True)
+    for words in (["init", "-q"], ["remote", "add", "origin", "https://github.com/acme/tidemark"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    there = Agent(hooks.answer, tmp_path / "claude", session_id=str(UUID(int=60)), cwd=str(repository))
+    write_log(there, HOUR_AGO, "Please sound the horn at noon.", "Added `horn.py` for noon.")
+    there.end()
+    asking = Agent(hooks.answer, tmp_path / "claude", session_id=str(UUID(int=61)), cwd=str(repository))
+    told = asking.fire("UserPromptSubmit", prompt="what did we do in the last session?")
+    assert "sound the horn" in told and "Sessions of tidemark may be of this project, too" in told
+    asking = Agent(hooks.answer, tmp_path / "claude", session_id=str(UUID(int=62)), cwd=str(repository))
+    assert "may be of this project" not in asking.fire("UserPromptSubmit", prompt="what did I do yesterday?")
+    engine.projects.assign("tidemark", "tidemark-acme")
+    asking = Agent(hooks.answer, tmp_path / "claude", session_id=str(UUID(int=63)), cwd=str(repository))
+    told = asking.fire("UserPromptSubmit", prompt="what did we do this week?")
+    assert "sound the horn" in told and "too loud at night" in told and "may be of this" not in told
+
+
+def test_sessions_that_begin_with_the_same_words_are_all_told(
+    memory: tuple[Engine, Hooks], tmp_path: Path
+) -> None:
+    engine, hooks = memory
+    for number in (1, 2):
+        agent = agent_of(hooks, tmp_path, 50 + number)
+        at = HOUR_AGO + timedelta(minutes=number)
+        write_log(agent, at, "Create a PR", f"Opened number {number}.")
+        agent.end()
+    told = engine.compile("what did we do today?").text
+    assert "Opened number 1" in told and "Opened number 2" in told

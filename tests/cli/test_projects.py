@@ -59,3 +59,26 @@ def test_an_unknown_repository_is_refused(apo: Command, sample: Path, shops: tup
 def test_a_workspace_without_sessions_has_no_projects(apo: Command, tmp_path: Path) -> None:
     apo("init", tmp_path / "new")
     assert apo("-C", tmp_path / "new", "projects").out.startswith("no projects yet")
+
+
+def test_folders_that_look_like_work_trees_are_asked_about_once_and_together(
+    apo: Command, sample: Path, shops: tuple[Path, Path]
+) -> None:
+    trees = shops[0].parents[1] / "trees/shop"
+    day = sample / "raw/conversations/2031/01/03"
+    day.mkdir(parents=True)
+    for number, name in enumerate(("one", "two"), 1):
+        session = f"ses_0000001{number}"
+        header = f"---\nsession_id: {session}\ncwd: {trees / name}\n---\n"
+        (day / f"100{number}-{session}-work.md").write_text(f"{header}\n# Work\n\n## 10:00 — user\n\nHi\n")
+    log = sample.parent / "chat.md"
+    log.write_text("**User:** Hi\n\n**Assistant:** Hello\n")
+    apo("-C", sample, "rules", "add", "Squash before merging.", "--project", "one")
+    asked = f"2 folders that are gone, {trees}/*, look like shop or shop-widgets, going by the name"
+    hint = f"if so: autopoiesis projects assign shop '{trees}/*'; if not, with a name of their own"
+    assert apo("-C", sample, "import", log).code == 0
+    doctor, listed = apo("-C", sample, "doctor").out, apo("-C", sample, "projects").out
+    assert asked in doctor and hint in doctor and asked in listed and hint in listed
+    assert apo("-C", sample, "projects", "assign", "shop", f"{trees}/*").code == 0
+    assert "look like" not in apo("-C", sample, "doctor").out
+    assert apo("-C", sample, "projects", "--json").json["offers"] == []

@@ -159,6 +159,13 @@ def test_a_work_tree_that_is_gone_is_told_by_its_place(folder: str, shop: Path) 
         "gone work tree": ("/Users/robin/src/shop/.claude/worktrees/x", "~/src/shop"),
         "work trees of all": ("/Users/robin/.worktrees/x", "~/.worktrees/x"),
         "work trees of an agent": ("/Users/robin/.claude-worktrees/shop/x", "~/.claude-worktrees/shop/x"),
+        "beside": ("/Users/robin/src/shop_worktrees/x/web", "~/src/shop"),
+        "Conductor": ("/Users/robin/conductor/workspaces/shop/lima/web", "~/conductor/workspaces/shop/*"),
+        "all of Conductor": ("/Users/robin/conductor/workspaces/shop", "~/conductor/workspaces/shop"),
+        "Conductor before": ("/Users/robin/src/shop/.conductor/lima", "~/src/shop"),
+        "Codex": ("/Users/robin/.codex/worktrees/a1b2/shop/web", "~/.codex/worktrees/*/shop"),
+        "Vibe Kanban": ("/var/tmp/vibe-kanban/worktrees/1f-x/shop", "/var/tmp/vibe-kanban/worktrees/*/shop"),
+        "Superset": ("/Users/robin/.superset/worktrees/shop/feat/x", "~/.superset/worktrees/shop/*"),
     }.values(),
 )
 def test_folders_of_other_machines_are_told_alike(folder: str, expected: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -37,14 +38,15 @@ class Memory:
         self.now += timedelta(seconds=1)
         return self.now
 
-    def session(self, cwd: Path | str, *, note: bool = True, **fields: str) -> Path:
-        """Write a session, and record its project."""
+    def session(self, cwd: Path | str, *lines: str, note: bool = True, **fields: str) -> Path:
+        """Write a session with some lines of an agent's turn, and record its project."""
         self._count += 1
         folder = self.root / "raw/conversations/2031/01/05"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"10{self._count:02}-ses_{self._count:08x}-work.md"
         more = "".join(f"{name}: {value}\n" for name, value in fields.items())
-        path.write_text(f"---\nsession_id: ses_{self._count:08x}\ncwd: {cwd}\n{more}---\n\n# Work\n")
+        turn = "\n## 10:00 — agent\n" + "\n".join(lines) + "\n" if lines else ""
+        path.write_text(f"---\nsession_id: ses_{self._count:08x}\ncwd: {cwd}\n{more}---\n\n# Work\n{turn}")
         if note:
             self.projects.note([path])
         return path
@@ -265,3 +267,169 @@ def test_damaged_records_are_skipped(memory: Memory, home: Path) -> None:
             b'{"name":7}\n[]\n{"key":"x"}\n{"name":"","key":"y"}\n{"same":"z","key":"z"}\n{"name":"../x","key":"github.com/acme/shop"}\n\xff\n{"na'
         )
     assert memory.projects.names(str(shop)) == ("shop",)
+
+
+# Work trees and folders that are gone.
+
+PUSHED = "> [tool:Bash] git push -u origin one → To github.com:acme/shop.git … branch 'one' set up (3 lines)"
+OPENED = "> [tool:Bash] gh pr create --fill → https://github.com/acme/shop/pull/7"
+UNCERTAIN = {
+    "elsewhere": ["> [tool:Bash] cd ../other && ls → a", PUSHED],
+    "a folder that begins alike": [PUSHED.replace("git push", "cd /srv/old/till-two && git push")],
+    "another folder": [PUSHED.replace("git push", "git -C /srv/shop push")],
+    "another remote": [PUSHED.replace("origin one", "heroku main")],
+    "a name in SSH settings": [PUSHED.replace("github.com", "github-work")],
+    "two": [PUSHED, OPENED.replace("acme", "widgets")],
+    "somebody's words": [PUSHED.removeprefix("> ")],
+}
+
+
+def test_work_trees_of_a_program_that_are_gone_are_the_repository_of_that_name(
+    memory: Memory, home: Path
+) -> None:
+    trees = (
+        "conductor/workspaces/shop/lima",
+        ".cursor/worktrees/shop/x1",
+        ".codex/worktrees/ab12/shop/packages",
+    )
+    gone = [memory.session(home / tree, note=False) for tree in trees]
+    live = memory.session(repository(home / "src/shop", ACME), note=False)
+    memory.projects.note([*gone, live])
+    assert {project_of(path) for path in (*gone, live)} == {"shop"}
+    assert memory.projects.names(str(home / "conductor/workspaces/shop/oslo")) == ("shop",)
+    (shop,) = memory.projects.all()
+    assert shop.names == ("shop",) and "~/conductor/workspaces/shop/*" in shop.keys
+
+
+def test_a_work_tree_that_exists_tells_of_those_beside_it(memory: Memory, home: Path) -> None:
+    till = repository(home / "src/till", "git@github.com:acme/till.git")
+    git(till, "commit", "-q", "--allow-empty", "-m", "one")
+    git(till, "worktree", "add", "-q", str(home / "conductor/workspaces/old-name/lima"))
+    memory.session(home / "conductor/workspaces/old-name/lima")
+    assert project_of(memory.session(home / "conductor/workspaces/old-name/oslo")) == "till"
+
+
+def test_work_trees_without_any_repository_are_one_project(memory: Memory, home: Path) -> None:
+    gone = [memory.session(home / f"conductor/workspaces/shop/{name}") for name in ("lima", "oslo")]
+    assert {project_of(path) for path in gone} == {"shop"}
+
+
+@pytest.mark.parametrize("line", [PUSHED, OPENED], ids=["a push", "a pull request"])
+def test_a_folder_that_is_gone_is_the_repository_that_its_sessions_pushed_to(
+    line: str, memory: Memory, home: Path
+) -> None:
+    shop = memory.session(repository(home / "src/shop", ACME))
+    told = memory.session(home / "old/till", line, note=False)
+    silent = memory.session(home / "old/till/packages", note=False)
+    memory.projects.note([told, silent])
+    assert project_of(told) == project_of(silent) == project_of(shop) == "shop"
+
+
+@pytest.mark.parametrize("lines", UNCERTAIN.values(), ids=UNCERTAIN)
+def test_what_does_not_tell_the_repository_for_certain_joins_nothing(
+    lines: list[str], memory: Memory, home: Path
+) -> None:
+    memory.session(repository(home / "src/shop", ACME))
+    assert project_of(memory.session("/srv/old/till", *lines)) == "till"
+
+
+def test_a_command_that_names_the_folder_itself_tells_its_repository(memory: Memory, home: Path) -> None:
+    memory.session(repository(home / "src/shop", ACME))
+    pushed = PUSHED.replace("git push", "cd /srv/old/till/packages && git push")
+    assert project_of(memory.session("/srv/old/till", pushed)) == "shop"
+
+
+def test_a_repository_that_was_moved_is_known_by_the_files_that_sessions_named(
+    memory: Memory, home: Path
+) -> None:
+    names = [f"ios/part{number}.swift" for number in range(8)]
+    read = [f"> [tool:Read] {home}/old/shop/{name} → 9 lines" for name in names]
+    moved = [memory.session(home / "old/shop", *read[:4], note=False) for _ in range(2)]
+    moved += [memory.session(home / "old/shop", *read[4:], note=False)]
+    other = memory.session(
+        home / "other/shop", f"> [tool:Read] {home}/other/shop/package.json → 9 lines", note=False
+    )
+    shop = repository(home / "src/shop", ACME)
+    (shop / "ios").mkdir()
+    for name in (*names[:6], "package.json"):
+        (shop / name).touch()
+    memory.projects.note([*moved, other, memory.session(shop, note=False)])
+    assert {project_of(path) for path in moved} == {"shop"}
+    assert project_of(other) == "shop-other", "one common file tells nothing"
+
+
+def test_a_folder_that_is_gone_joins_a_repository_that_is_made_later(memory: Memory, home: Path) -> None:
+    gone = memory.session(home / ".cursor/worktrees/shop/x1")
+    elsewhere = memory.session(home / "old/shop")
+    shop = memory.session(repository(home / "src/shop", ACME))
+    assert project_of(gone) == project_of(shop) != project_of(elsewhere)
+
+
+def test_a_live_repository_gets_the_plain_name_before_a_folder_that_is_gone(
+    memory: Memory, home: Path
+) -> None:
+    gone = memory.session(home / "old/shop", note=False)
+    live = memory.session(repository(home / "src/shop", ACME), note=False)
+    memory.projects.note([gone, live])
+    assert (project_of(gone), project_of(live)) == ("shop-old", "shop")
+
+
+def test_records_of_work_trees_made_before_count_for_their_repository(memory: Memory, home: Path) -> None:
+    trees = [f"conductor/workspaces/shop/{name}" for name in ("lima", "oslo")]
+    paths = [memory.session(home / tree, note=False) for tree in trees]
+    paths += [memory.session(home / "old/till", PUSHED, note=False)]
+    shop = repository(home / "src/shop", ACME)
+    paths += [memory.session(shop, note=False)]
+    keys = {
+        "lima": f"~/{trees[0]}",
+        "oslo": f"~/{trees[1]}",
+        "till": "~/old/till",
+        "shop": "github.com/acme/shop",
+    }
+    tops = {"shop": "~/src/shop"}
+    log = memory.root / "logs/projects/2031-01.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    records = [
+        {"at": "2031-01-01T00:00:00Z", "name": n, "key": k, "top": tops.get(n, "")} for n, k in keys.items()
+    ]
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    memory.projects.note([])
+    assert {project_of(path) for path in paths} == {"shop"}
+    assert set(memory.projects.names(str(shop))) == set(keys), (
+        "what was kept under the old names still counts"
+    )
+    before = log.read_bytes()
+    memory.projects.note(paths)
+    assert log.read_bytes() == before, "the sessions are read once"
+
+
+def test_what_only_looks_like_a_work_tree_is_offered_together(memory: Memory, home: Path) -> None:
+    memory.session(repository(home / "src/shop", ACME))
+    for tree in ("trees/shop/a", "trees/shop/b", "src/shop-feature", "src/shopping", "elsewhere/notes"):
+        memory.session(home / tree)
+    offers = {each.pattern: each for each in memory.projects.offers()}
+    assert set(offers) == {"~/trees/shop/*", "~/src/shop-feature"}
+    assert offers["~/trees/shop/*"].hint.startswith(
+        "if so: autopoiesis projects assign shop '~/trees/shop/*'; "
+    )
+    assert memory.projects.doubtful(["shop"]) == ["a", "b", "shop-feature"]
+    assert memory.projects.doubtful(["notes"]) == []
+    assert memory.projects.assign("shop", "~/trees/shop/*").name == "shop"
+    assert memory.projects.names(str(home / "trees/shop/b"))[0] == "shop"
+    memory.projects.assign("feature", "~/src/shop-feature")
+    assert memory.projects.offers() == [], "a person has decided both"
+
+
+def test_a_folder_that_was_taken_for_a_repositorys_leaves_it_if_the_person_says_so(
+    memory: Memory, home: Path
+) -> None:
+    shop = memory.session(repository(home / "src/shop", ACME))
+    api = memory.session(repository(home / "src/api", "https://github.com/acme/api"))
+    gone = [memory.session(home / f"conductor/workspaces/shop/{name}") for name in ("lima", "oslo")]
+    assert {project_of(path) for path in gone} == {"shop"}
+    memory.projects.assign("second", "~/conductor/workspaces/shop/*")
+    assert {project_of(path) for path in gone} == {"second"} and project_of(shop) == "shop"
+    memory.projects.assign("api", "~/conductor/workspaces/shop/*")
+    assert {project_of(path) for path in (*gone, api)} == {"api"} and project_of(shop) == "shop"
+    memory.session(repository(home / "b/shop", WIDGETS))
+    assert {project_of(path) for path in gone} == {"api"}, "it is not looked for again"

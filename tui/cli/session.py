@@ -241,8 +241,8 @@ def projects(context: click.Context, as_json: bool) -> None:
 
 
 def _list(engine: Engine, as_json: bool) -> None:
-    found, disputed = engine.projects.all(), engine.projects.disputed()
-    if emitted_json(as_json, {"projects": found, "disputed": disputed}):
+    found, disputed, offers = engine.projects.all(), engine.projects.disputed(), engine.projects.offers()
+    if emitted_json(as_json, {"projects": found, "disputed": disputed, "offers": offers}):
         return
     if found:
         rows = [[each.name, ", ".join(each.keys), ", ".join(each.names[1:])] for each in found]
@@ -252,16 +252,20 @@ def _list(engine: Engine, as_json: bool) -> None:
     for name, keys in disputed.items():
         emit(f"{name} stands for {' and '.join(keys)}: its rules and notes reach neither")
         emit(f"  decide which: autopoiesis projects assign {name} {shlex.quote(keys[0])}")
+    for offer in offers:
+        emit(f"{offer.text}\n  {offer.hint}")
 
 
-@projects.verb("assign", "shop github.com/acme/shop", "shop ~/src/shop")
+@projects.verb("assign", "shop github.com/acme/shop", "shop ~/src/shop", "shop '~/trees/shop/*'")
 @click.argument("name")
 @click.argument("project")
 def projects_assign(engine: Engine, name: str, project: str, as_json: bool) -> None:
-    """Decide that NAME stands for PROJECT: a repository or folder as listed, or another name of it.
+    """Decide that NAME stands for PROJECT: a repository or folder as listed, another name of it, or a pattern
+    of folders that are gone.
 
     If NAME stood for several projects, the others get names of their own. If it is another project's, PROJECT
-    joins that one, as after moving a repository. A new NAME renames the project; old names still work.
+    joins that one, as after moving a repository. A new NAME renames the project, and old names still work; a
+    folder that is gone and was taken for a part of it becomes a project of its own.
     """
     from engine.conversations.imports import commit_projects  # noqa: PLC0415 — `--help` must not load it
     from engine.errors import RepositoryError  # noqa: PLC0415 — likewise
