@@ -5,16 +5,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.context.compiled import OFFER_LINES
 from engine.context.compiler import CompileRequest
 from engine.context.recaps import is_recap
+from engine.context.relevance import BESIDE_KNOWN
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
+from engine.search.past_work import asks_back
 from engine.search.whole import whole_passages
+from engine.search.worth import AGENT
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -30,6 +35,13 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary
 
 NOTHING_BEFORE = Before()
+
+
+_MOST_ANSWERS = 2
+"""Passages that answer a question about past work."""
+_SEARCHED = 12
+_LEAST_SCORE = 0.6
+"""Share of the score of the best result."""
 
 
 class Prompts:
@@ -130,6 +142,8 @@ class Prompts:
             if part == "asked":
                 whole = [*told, *whole_passages(found, asked.text)]
                 return [each for each in whole if stated is None or not stated.says(each.text)]
+            if asks_back(text):
+                told += self._answers(asked, today, before.path)
             return [*told, *(each for each in found if _is_beside(each, before.path))]
 
         def retrieve(asked: Query) -> list[SearchResult]:
@@ -170,6 +184,22 @@ class Prompts:
                 held_from=held_from,
             )
         )
+
+    def _answers(self, asked: Query, today: date, conversation: str) -> list[SearchResult]:
+        """What agents said in other sessions of the person about what a message asks back about."""
+        index = self._index()
+        own = {each.path for each in index.past().sessions} - {conversation}
+        found = index.search(asked.text, limit=_SEARCHED, exclude=asked.exclude, today=today, in_full=False)
+        said = [
+            each
+            for each in found
+            if each.path in own
+            and each.speaker == AGENT
+            and each.score >= _LEAST_SCORE
+            and (each.relevance or 0.0) >= BESIDE_KNOWN
+        ]
+        whole = islice(whole_passages(said, asked.text), _MOST_ANSWERS)
+        return [replace(each, worth=each.relevance, why="the message asks back about it") for each in whole]
 
 
 def _is_beside(result: SearchResult, conversation: str) -> bool:

@@ -1,4 +1,5 @@
-"""Recognises questions about past work: "what did we do last week?", "where did we leave off?".
+"""Recognises questions about past work: "what did we do last week?", "where did we leave off?", and those
+about a subject of it: "why did we drop the cache?".
 
 Such a question names no subject that could be searched for; it is answered from the recaps of sessions
 (``engine.context.recaps``), which also tell whether its other words are a subject. Conservative: there may be
@@ -61,6 +62,29 @@ def past_work(text: str, today: date) -> PastWork | None:
     return PastWork(first, is_explicit, is_own and bool(days), is_last, is_personal, is_question, subject)
 
 
+def asks_back(text: str) -> bool:
+    """Whether a message asks what was done or decided, about a subject that can be searched for."""
+    is_short = len(text) <= _MAX_CHARACTERS
+    return is_short and _ASKS_BACK.search(text.lower()) is not None and not _YOURS.search(text.lower())
+
+
+_ASKS_BACK = expression(
+    r"\b(?:why|how|when|where|what|which \w+) (?:did|had|have|were|was) (?:we|i)\b.*\?|\bwhy do we\b.*\?"
+    r"|\b(?:did|had|have|haven['’]t|didn['’]t) we\b.*\?"
+    r"|\b(?:what (?:happened to|became of|was the (?:reason|decision))|do you remember|remind me)\b"
+    r"|\b(?:warum|wieso|weshalb|wie|wann|wo|was|welche\w*) (?:haben|hatten) wir\b"
+    r"|\b(?:weißt du noch|was wurde aus)\b"
+    r"|\b(?:pourquoi|comment|quand|où|qu['’]) ?(?:est-ce qu['’])?.{0,12}\b(?:on (?:a|avait)|avons-nous)\b"
+    r"|\b(?:por qué|cómo|cuándo|dónde) (?:no )?(?:se |lo |la )?\w+(?:[aei]mos|aron|ieron)\b|\bte acuerdas\b"
+    r"|\b(?:por que|como|quando|onde) (?:não )?(?:nós )?\w+[aei]mos\b"
+    r"|\b(?:perché|come|quando|dove) (?:non )?abbiamo\b"
+    r"|(?:почему|зачем|как|когда|где) мы \w+ли?\b|помнишь"
+    r"|だっけ|でしたっけ|たっけ|んでしたか|どうな(?:った|りました)|どう(?:直し|修正し|解決し|決め)(?:た|ました)"
+    r"|なぜ.{1,30}(?:した|たの|んだ|ました)|覚えて"
+    r"|(?:였지|했지|됐지|었지|았지|거지|였더라|더라)\s*\?|왜.{2,30}(?:했|었|았)|기억(?:나|해)"
+    r"|(?:为什么|为啥|怎么).{1,20}(?:来着|当时|之前|上次)|(?:当时|之前|上次).{1,20}(?:为什么|怎么|什么|哪)|还记得"
+)
+_YOURS = expression(r"\b(?:what|why|how) do you (?:think|mean)\b|\byou think\b")
 _WORD = expression(r"[^\W_]+")
 _OTHER = expression(
     r"\b(?:should|shall|must|tomorrow|next|undo|revert|delete|remove|fix|why|sollen|sollten|müssen|morgen"

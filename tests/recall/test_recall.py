@@ -233,3 +233,14 @@ def test_the_past_decides_how_sure_the_model_has_to_be(useful: int, floor: float
     assert _floor(model, prompts) == floor  # type: ignore[arg-type]
     few = SimpleNamespace(candidates=SimpleNamespace(sessions=MANY_SESSIONS - 1))
     assert _floor(model, [few]) == 0.0  # type: ignore[arg-type, list-item]
+
+
+def test_a_question_about_past_work_is_answered_beside_the_message(engine: Engine, past: list[str]) -> None:
+    def told(message: str) -> list[str]:
+        engine.refresh_index()
+        made = engine.prompts.compile(message, engine.trace(message), budget=1_500, part="message")
+        return [each.text for each in made.sections if each.slot == "knowledge"]
+
+    subject = "keep the berth state of the ferry out of the cache while others may still be reading it"
+    assert any(found(FERRY) in text for text in told(f"Why did we {subject}?"))
+    assert told(f"Please {subject}.") == []

@@ -8,7 +8,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search.past_work import past_work
+from engine.search.past_work import asks_back, past_work
 from tests.cases import each_case
 
 TODAY = date(2026, 2, 18)
@@ -138,3 +138,26 @@ def test_reading_is_linear_in_the_length_of_a_message() -> None:
         for _ in range(20):
             past_work(text, TODAY)
     assert time.process_time() - started < 20
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        *(
+            (text, True)
+            for text in ("Why did we drop the cache?", "what happened to gauge.py?", "did we fix it?")
+        ),
+        *((text, True) for text in ("why do we retry the uploads?", "wie haben wir die Pegel sortiert?")),
+        *(
+            (text, True)
+            for text in ("キャッシュはどう直したんだっけ？", "정책이 뭐였지?", "почему мы убрали кеш?")
+        ),
+        *(
+            (text, False)
+            for text in ("why does it fail?", "what do you think we did wrong?", "did you push?")
+        ),
+        *((text, False) for text in ("drop the cache", "how do I run it?", "キャッシュを直して")),
+    ],
+)
+def test_questions_back_are_told_from_others(text: str, expected: bool) -> None:
+    assert asks_back(text) is expected
