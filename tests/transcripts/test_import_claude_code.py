@@ -249,6 +249,13 @@ def test_calls_without_a_result_are_imported_without_one(importing: Importing, l
     assert found[1].tools == (ToolCall("Bash", "sleep 9"),)
 
 
+def test_the_title_is_the_request_below_a_programs_block(importing: Importing, log: ClaudeCode) -> None:
+    block = "<repo_rules>\nNever push to main.\n</repo_rules>"
+    found = importing.read(log.user(f"{block}\n\nAdd a tide table."), log.says("Done."))
+    assert found.title == "Add a tide table."
+    assert found.turns[0].text == f"{block}\n\nAdd a tide table."
+
+
 @pytest.mark.parametrize(
     ("records", "title"),
     [

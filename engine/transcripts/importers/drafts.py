@@ -46,6 +46,7 @@ from engine.transcripts.importers.state import (
     shown_source,
 )
 from engine.transcripts.importers.text import BodyDigest, BodyWriter
+from engine.transcripts.injected import below_elements
 from engine.transcripts.places import REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import PLAN, Transcript, Turn
@@ -396,9 +397,9 @@ def sibling_note(first: object, added: int) -> str:
 
 def title_of(opening: str) -> str:
     """The title of a session that starts with ``opening``: its first line without Markdown markers, in which
-    a fence is none.
+    a fence or a block of a program is none.
     """
-    lines = opening.strip().split("\n")
+    lines = below_elements(opening).strip().split("\n")
     first = next((line for line in lines if not line.startswith("```")), "")
     return first.lstrip("#>*•- ")
 
