@@ -297,6 +297,7 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
 
 def _emit_results(results: Sequence[ImportResult]) -> None:
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.transcripts.importers.scripted import SCRIPT  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
     skipped: list[str] = []
@@ -315,7 +316,13 @@ def _emit_results(results: Sequence[ImportResult]) -> None:
         emit(line)
     if len(lines) > _SHOWN:
         emit(f"{_SHOWN} of {len(lines)} shown; --json has all")
-    others = [result.author for result in results if result.author]
+    scripted = sum(result.author == SCRIPT for result in results)
+    if scripted:
+        emit(
+            f"{plural(scripted, 'session')} held by a script, each with the same words at first: searchable,"
+            " but they make no rules and have no recap"
+        )
+    others = [result.author for result in results if result.author not in ("", SCRIPT)]
     if others:
         emit(
             f"{plural(len(others), 'session')} committed by {', '.join(sorted(set(others)))}: searchable, but"
