@@ -105,6 +105,7 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def _files(path: Path, is_log: bool) -> list[Path]:
     """The file itself, or the files below a folder that may contain a conversation."""
     from engine.transcripts.chats.read import may_be_chat  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.log import id_in_name  # noqa: PLC0415 — only here
     from engine.transcripts.importers.packed import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
@@ -121,6 +122,8 @@ def _files(path: Path, is_log: bool) -> list[Path]:
         and not {".git", "node_modules", "subagents", "tool-results"} & set(file.relative_to(path).parts)
         # Cline keeps a conversation twice: as it was sent, and as its panel has shown it.
         and not (file.name == "ui_messages.json" and file.with_name("api_conversation_history.json") in found)
+        # Cursor does so in JSON and as text, from which less can be told.
+        and not (file.suffix == ".txt" and id_in_name(file) and file.with_suffix(".json") in found)
     ]
 
 
