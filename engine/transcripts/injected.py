@@ -28,6 +28,9 @@ _NOTICE = expression(
     r"|Another language model started to solve this problem and produced a summary)"
     # Claude Code: another session, and the first versions of hooks
     r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
+    # Cursor, when a task in the background has finished
+    r"|(?:<timestamp>[^<\n]*</timestamp>\s*)?<system_notification>\n(?s:.*)</system_notification>\s*<user_query>\s*"
+    r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already)"
     # Gemini CLI, at the beginning of a saved chat
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
+from engine.transcripts.injected import notice_in
+
 _BLOCK = re.compile(
     r"\s*<(?P<tag>[a-z_]+)(?:[ \t][^<>\n]*)?>(?P<text>.*?)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))", re.DOTALL
 )
@@ -109,6 +111,8 @@ def _said(parts: Sequence[str]) -> Iterator[str]:
 
 def _query(text: str) -> Prompt | None:
     """Cursor's ``<user_query>``; above and below it stand only blocks in tags."""
+    if notice_in(text) is not None:
+        return Prompt("")
     text = _PICTURES.sub("", text)
     at, place = None, 0
     while (block := _BLOCK.match(text, place)) is not None and block["tag"] != "user_query":
