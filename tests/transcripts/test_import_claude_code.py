@@ -488,6 +488,25 @@ def test_a_queued_message_that_is_put_back_is_one(importing: Importing, log: Cla
     assert [turn.text for turn in found] == ["go", "ok", "add a todo", "Added."]
 
 
+def test_a_prompt_whose_record_a_summary_replaced_stands_above_the_reply(
+    importing: Importing, log: ClaudeCode
+) -> None:
+    asked, later = "write the change note for each branch", "now push it"
+    found = importing.turns(
+        log.user("go"),
+        log.says("ok"),
+        queue(log, "enqueue", asked),
+        queue(log, "dequeue"),
+        log.user("This session is being continued from a previous conversation", isCompactSummary=True),
+        log.says("The note is there."),
+        queue(log, "enqueue", later),
+        queue(log, "dequeue"),
+        log.user(later),
+    )
+    said = [(turn.role, turn.text) for turn in found if turn.kind != "summary"]
+    assert said[2:] == [("user", asked), ("agent", "The note is there."), ("user", later)]
+
+
 def test_a_queued_command_is_a_command(importing: Importing, log: ClaudeCode) -> None:
     put = [queue(log, "enqueue", text) for text in ("/clear", "/plan the shop", "/home/robin is full")]
     found = importing.turns(*put, log.user("go"), log.says("ok"))
