@@ -204,6 +204,18 @@ def test_the_searched_folders_are_named_if_nothing_is_found(
     assert "no sessions found; looked in ~/.codex/sessions\n" in apo("-C", sample, "import", "codex").out
 
 
+def test_a_history_of_aider_in_the_folder_is_named(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home / "elsewhere"))
+    monkeypatch.chdir(home)
+    assert "Aider" not in apo("-C", sample, "import").out
+    history = home / ".aider.chat.history.md"
+    history.write_text("# aider chat started at 2026-03-01 10:00:00\n\n#### go  \n\nok\n")
+    shown = apo("-C", sample, "import").out
+    assert f"Aider's store is read if you name it: autopoiesis import {history}" in shown
+
+
 def test_files_are_recognised_by_their_content(apo: Command, sample: Path, tmp_path: Path) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
@@ -211,7 +223,9 @@ def test_files_are_recognised_by_their_content(apo: Command, sample: Path, tmp_p
     (folder / "log.jsonl").write_text(claude_log(("user", "Hello there")))
     (folder / "notes.md").write_text("# Notes\n\nBuy milk.\n")
     ran = apo("-C", sample, "import", folder)
-    assert "2 new" in ran.out and "notes.md: could not tell who speaks" in ran.out
+    assert "2 new" in ran.out and "\n1 file is no conversation" in ran.out and "notes.md" not in ran.out
+    named = apo("-C", sample, "import", folder / "notes.md")
+    assert "notes.md: could not tell who speaks" in named.out
     assert (folder / "notes.md").exists()
     assert "1 skipped, 2 unchanged" in apo("-C", sample, "import", folder).out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -43,7 +43,7 @@ _REASONS = {
     "system-records": ("system record", ""),
     "repeated-records": ("repeated record", ""),
     "commands": ("command", " of sessions without a word"),
-    "taken-back": ("message", " withdrawn before it was sent"),
+    "taken-back": ("withdrawn message", ""),
     "unreadable-lines": ("unreadable line", ""),
     "redacted": ("secret", ", written as [secret]"),
 }
@@ -77,7 +77,7 @@ def import_sessions(
 
         kind = cast("Kind", agent) if agent in _AGENTS[:2] else None
         sources = [Source(file, kind) for path in paths for file in _files(path, kind is not None)]
-        return _import(engine, sources, {}, dry_run, as_json)
+        return _import(engine, sources, {}, dry_run, as_json, {*paths})
     found = _discovered(engine, (agent,) if agent else _AGENTS)
     sources = _sources(found, whole=bool(agent))
     if not agent and not dry_run:
@@ -226,7 +226,12 @@ def _news(found: Iterable[Found]) -> str:
 
 
 def _import(
-    engine: Engine, sources: Sequence[Source], left_out: Mapping[str, int], dry_run: bool, as_json: bool
+    engine: Engine,
+    sources: Sequence[Source],
+    left_out: Mapping[str, int],
+    dry_run: bool,
+    as_json: bool,
+    named: Collection[Path] = (),
 ) -> int:
     from engine.conversations.imports import import_sessions as run  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -246,7 +251,7 @@ def _import(
             _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
-    _emit_results(ran.results)
+    _emit_results(ran.results, named)
     _emit_sum(ran, counts, dry_run)
     _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
@@ -298,20 +303,22 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-def _emit_results(results: Sequence[ImportResult]) -> None:
+def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> None:
+    """Lists what became of each source; of the files of a folder that are no conversations, only how many."""
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
     from engine.transcripts.importers.scripted import SCRIPT  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
     skipped: list[str] = []
-    without_speakers = 0
+    no_conversations = 0
     for result in results:
         if result.status in ("new", "grown", "replaced"):
             turns = "turn " if result.turns_new == 1 else "turns"
             lines.append(f"{result.status:<8} {result.turns_new:>5} {turns}  {result.target}")
+        elif result.why == UNKNOWN_SPEAKERS and result.source not in named:
+            no_conversations += 1
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
-            without_speakers += result.why == UNKNOWN_SPEAKERS
         if result.odd_lines:
             lines.append(f"         {plural(result.odd_lines, 'malformed line')} skipped in {result.source}")
     lines += skipped
@@ -331,8 +338,11 @@ def _emit_results(results: Sequence[ImportResult]) -> None:
             f"{plural(len(others), 'session')} committed by {', '.join(sorted(set(others)))}: searchable, but"
             " they make no rules, and nothing of theirs becomes knowledge without review"
         )
-    if without_speakers > 1:
-        emit(f"{without_speakers} files do not say who is speaking; they were not imported")
+    if no_conversations:
+        are = "is no conversation" if no_conversations == 1 else "are no conversations"
+        emit(
+            f"{plural(no_conversations, 'file')} {are}; --json names {'it' if no_conversations == 1 else 'them'}"
+        )
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:
