@@ -339,10 +339,8 @@ def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> N
             " they make no rules, and nothing of theirs becomes knowledge without review"
         )
     if no_conversations:
-        are = "is no conversation" if no_conversations == 1 else "are no conversations"
-        emit(
-            f"{plural(no_conversations, 'file')} {are}; --json names {'it' if no_conversations == 1 else 'them'}"
-        )
+        what = "file is no conversation" if no_conversations == 1 else "files are no conversations"
+        emit(f"{no_conversations:,} {what}; --json has all")
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:
