@@ -112,7 +112,7 @@ def _said(parts: Sequence[str]) -> Iterator[str]:
 def _query(text: str) -> Prompt | None:
     """Cursor's ``<user_query>``; above and below it stand only blocks in tags."""
     if notice_in(text) is not None:
-        return Prompt("")
+        return None
     text = _PICTURES.sub("", text)
     at, place = None, 0
     while (block := _BLOCK.match(text, place)) is not None and block["tag"] != "user_query":
