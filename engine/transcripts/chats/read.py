@@ -133,6 +133,8 @@ def why_empty(data: bytes, name: str) -> str:
     found = _all_chats(data, name)
     if any(chat.is_sub_agents for chat in found):
         return "it is a sub-agent's log"
+    if any(chat.format == "cursor" for chat in found):
+        return "it has no dialogue; Cursor keeps that in globalStorage/state.vscdb"
     return "it has no dialogue yet" if found or not data.strip() else ""
 
 
