@@ -25,6 +25,8 @@ INPUTS = ".aider.input.history"
 _INPUT = re.compile(r"(?:^\+[^\n]*\n?)+", re.MULTILINE)
 _SURE = 20
 """Characters of a part of an input that no other text has by chance."""
+_LINES_BEFORE = 20
+"""Lines by which it is known where in an input a line stands; more would take time."""
 
 _STARTED = re.compile(r"^# aider chat started at ([^\n]+)$", re.MULTILINE)
 # What was typed ends with two blanks, unless an editor has removed them; a heading in a reply does not.
@@ -121,7 +123,7 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
         # In a file that an editor has changed in part, what was typed stands behind the program's output.
         if _TYPED.match(content) or (_HEADED.match(content) and not (has_marks and who == "agent")):
             now, words = "user", content[5:].removesuffix("  ")
-            if has_inputs and not (who == "user" and inputs.has(words, "\n".join(lines))):
+            if has_inputs and not (who == "user" and inputs.has(words, "\n".join(lines[-_LINES_BEFORE:]))):
                 if inputs.has(words):
                     flush()  # of the prompt before it
                     first = line + number
