@@ -53,13 +53,20 @@ class _Inputs:
         inputs = [each[0].replace("\n+", "\n")[1:] for each in _INPUT.finditer(text)]
         self._all = "\0".join(map(_squeezed, inputs))
         self._lines = {_squeezed(line) for each in inputs for line in each.split("\n")}
+        self._place = 0  # where the last line was found, since the next one stands behind it
 
     def has(self, line: str, before: str = "") -> bool:
         """Whether a line was typed, alone or behind other lines of the same input."""
         line, before = _squeezed(line), _squeezed(before)
         if before or not line:
-            return bool(before) and f"{before}{line}" in self._all
-        return line in self._lines or (len(line) >= _SURE and line in self._all)
+            return bool(before) and self._stands(f"{before}{line}")
+        return line in self._lines or (len(line) >= _SURE and self._stands(line))
+
+    def _stands(self, text: str) -> bool:
+        found = self._all.find(text, max(self._place - len(text), 0))
+        found = found if found >= 0 else self._all.find(text)
+        self._place = found if found >= 0 else self._place
+        return found >= 0
 
 
 def _squeezed(text: str) -> str:
