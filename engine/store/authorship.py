@@ -1,16 +1,27 @@
-"""Who committed a file, to tell a person's own files in a repository from those of others."""
+"""Who committed a file, to tell a person's own files in a repository from those of others, and when."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from engine.errors import AutopoiesisError
 from engine.store.git import Git
 
-_AUTHORS = "%x01%aN%x00%aE"
+_COMMITS = "%x01%aN%x00%aE%x00%at"
+
+
+@dataclass(frozen=True, slots=True)
+class _Commits:
+    """The commits of a file."""
+
+    name: str  # of the last author
+    address: str
+    first: datetime  # when the oldest was made, UTC
 
 
 def other_author(path: Path) -> str:
@@ -20,26 +31,41 @@ def other_author(path: Path) -> str:
     The person is known by the e-mail address of their own git settings; those of the repository may come with
     it.
     """
-    real = path.absolute()
-    top = next((folder for folder in real.parents if (folder / ".git").exists()), None)
-    if top is None:
+    top = _top(path)
+    found = _commits_of(path, top) if top is not None else None
+    if top is None or found is None or not found.address or found.address.casefold() in _own(top):
         return ""
-    name, address = _authors(top, real.parent.relative_to(top).as_posix()).get(
-        real.relative_to(top).as_posix(), ("", "")
-    )
-    return name if address and address.casefold() not in _own(top) else ""
+    return found.name
+
+
+def first_committed(path: Path) -> datetime | None:
+    """When a file was first committed, UTC; ``None`` if it was not."""
+    top = _top(path)
+    found = _commits_of(path, top) if top is not None else None
+    return found.first if found is not None else None
+
+
+def _top(path: Path) -> Path | None:
+    return next((folder for folder in path.absolute().parents if (folder / ".git").exists()), None)
+
+
+def _commits_of(path: Path, top: Path) -> _Commits | None:
+    real = path.absolute()
+    found = _commits(top, real.parent.relative_to(top).as_posix())
+    return found.get(real.relative_to(top).as_posix())
 
 
 @lru_cache(maxsize=64)
-def _authors(top: Path, folder: str) -> Mapping[str, tuple[str, str]]:
-    """The name and address of the last author of each file below a folder of a repository."""
-    found: dict[str, tuple[str, str]] = {}
-    with contextlib.suppress(AutopoiesisError):
-        result = Git(top).run("log", "--name-only", "-z", f"--format={_AUTHORS}", paths=[folder])
+def _commits(top: Path, folder: str) -> Mapping[str, _Commits]:
+    """The commits of each file below a folder of a repository."""
+    found: dict[str, _Commits] = {}
+    with contextlib.suppress(AutopoiesisError, ValueError, OverflowError):
+        result = Git(top).run("log", "--name-only", "-z", f"--format={_COMMITS}", paths=[folder])
         for commit in result.text.split("\x01")[1:]:
-            name, address, *files = commit.split("\0")
-            for file in files:
-                found.setdefault(file.strip("\n"), (name, address))
+            name, address, seconds, *files = commit.split("\0")
+            at = datetime.fromtimestamp(int(seconds), UTC)
+            for file in (each.strip("\n") for each in files):
+                found[file] = replace(found.get(file, _Commits(name, address, at)), first=at)
     return found
 
 

@@ -28,6 +28,9 @@ _NOTICE = expression(
     r"|Another language model started to solve this problem and produced a summary)"
     # Claude Code: another session, and the first versions of hooks
     r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
+    # Cursor, when a task in the background has finished
+    r"|(?:<timestamp>[^<\n]*</timestamp>\s*)?<system_notification>\n(?s:.*)</system_notification>\s*<user_query>\s*"
+    r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already)"
     # Gemini CLI, at the beginning of a saved chat
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )
@@ -63,9 +66,10 @@ _AROUND = (
 _ABOVE = (
     # Claude Code in an editor, and with hooks
     r"ide_[a-z_]+|session-start-hook"
-    # Conductor: above the first prompt, and above one with files; the block of a prompt begins otherwise
-    r"|system_instruction(?:(?<=</system_instruction)|(?=>\n(?:You are working inside Conductor,"
-    r"|The user has attached these files\.)))"
+    # Conductor: above the first prompt, and above one with files; a person's own block begins otherwise
+    r"|system[-_]instruction(?:(?<=</system.instruction)|(?=>\n(?:You are working inside Conductor,"
+    r"|The user has attached these files\.|To do immediately, before using any skills"
+    r"|Use `git branch -m` to rename the branch\.)))"
     # Claude Code: a command with its output, and in the first versions the text it stands for below it
     r"|command-[a-z-]+|local-command-[a-z-]+"
     # Gemini CLI: above a session's first prompt
@@ -105,6 +109,9 @@ _LABELS = (
 )
 _SECTION = expression(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
+# A block with a compound name, on lines of its own.
+_ELEMENT = expression(r"\s*<(?P<name>[a-z]+(?:[-_][a-z]+)+)>[ \t]*\n(?s:.*?)\n[ \t]*</(?P=name)>[ \t]*\n")
+
 
 def notice_in(text: str) -> Literal["", "summary"] | None:
     """The kind of turn that a text is if a program wrote all of it in the person's place; else ``None``.
@@ -135,6 +142,18 @@ def strip_injected(text: str) -> str:
     if "<!-- " in text:
         text = _SECTION.sub("", text)
     return _without_program(text) if "</" in text else text
+
+
+def below_elements(text: str) -> str:
+    """What stands below the blocks at the head of a text, as programs write them above a prompt; the whole
+    text if nothing does.
+
+    A person may write such a block too, so it is passed over where a request is looked for, and kept.
+    """
+    place = 0
+    while (element := _ELEMENT.match(text, place)) is not None and text[element.end() :].strip(_BLANKS):
+        place = element.end()
+    return text[place:].lstrip(_BLANKS) if place else text
 
 
 def _without_blocks(text: str) -> str:

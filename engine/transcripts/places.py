@@ -31,8 +31,8 @@ REPOSITORY_FIELD = "repository"
 """Header field: the key of the session's repository, see ``engine.store.checkouts.Place``."""
 
 AUTHOR_FIELD = "author"
-"""Header field: who committed the conversation to a repository, if that was somebody else. It teaches
-nothing.
+"""Header field: who committed the conversation to a repository, if that was somebody else, or that a script
+held it. It teaches nothing.
 """
 
 _SLUG_LIMIT = 48

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
 
@@ -80,3 +82,34 @@ def test_a_history_from_before_its_first_start_is_known_by_its_name_whatever_sta
         (chat,) = read_chats(text, name)
         assert [turn.text for turn in chat.turns if turn.role == "user"] == ["go"]
     assert not read_chats(text, "notes.md")
+
+
+def test_what_was_typed_is_known_by_the_inputs_beside_a_history(tmp_path: Path) -> None:
+    asked = "/help how do I turn commits off"
+    brief = "Please move the gauge above the lock to the left, and leave the one below it alone."
+    entries = [asked, f"{brief}\n\nThank you.", "go", "yes"]
+    (tmp_path / ".aider.input.history").write_text(
+        "".join(
+            f"\n# 2026-03-01 10:0{at}:00.1\n+" + each.replace("\n", "\n+") for at, each in enumerate(entries)
+        )
+    )
+    lines = ["# Question: how do I", "", "<doc from_url=x>", "# Commits", "/ask go", "</doc>"]
+    page = "".join(f"#### {line}".rstrip() + "\n\n" for line in lines)
+    text = (
+        f"#### {asked}\n\n{page}\nUse a flag.\n\n#### Step 1\n\nSet it.\n\n> Tokens: 1k sent\n\n"
+        f"#### {brief[:50]}\n\n#### {brief[50:]}\n\n####\n\n#### Thank you.\n\n#### go\n\nDone.\n\n"
+        "# aider chat started at 2026-03-02 10:00:00\n\n#### its inputs are gone\n\nSo what.\n"
+    )
+    found = read_chats((_STARTED + text).encode(), str(tmp_path / ".aider.chat.history.md"))
+    said = [[(turn.role, turn.text) for turn in chat.turns] for chat in found]
+    assert said == [
+        [
+            ("user", asked),
+            ("agent", "Use a flag.\n\n#### Step 1\n\nSet it."),
+            ("user", f"{brief[:50]}\n{brief[50:]}\n\nThank you."),
+            ("user", "go"),
+            ("agent", "Done."),
+        ],
+        [("user", "its inputs are gone"), ("agent", "So what.")],
+    ]
+    assert found[0].left_out["injected"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from engine.engine import Engine
 from engine.knowledge.harvest.reading import read_source
 from engine.lifecycle.condensing.condenser import sessions_of
 from engine.provenance.hold import doubt_of
-from engine.store.authorship import other_author
+from engine.store.authorship import first_committed, other_author
 from tests.cli.conftest import Command, apo
 
 __all__ = ["apo"]
@@ -111,3 +112,18 @@ def test_the_author_of_a_file(history: Path, tmp_path: Path) -> None:
     names = [other_author(path) for path in sorted(history.iterdir())]
     assert names == ["Bo Lind", "", ""]
     assert other_author(tmp_path / "home/.gitconfig") == "", "no repository"
+
+
+def test_a_chat_without_dates_began_when_it_was_committed(history: Path, sample: Path) -> None:
+    chats = history.parent / "chats"
+    chats.mkdir()
+    for name in ("old", "new"):
+        (chats / f"{name}.md").write_text(f"## User\nwhere is the {name} gauge\n\n## Assistant\nthere\n")
+    then = {"GIT_AUTHOR_DATE": "2020-05-06T07:08:09Z", "GIT_COMMITTER_DATE": "2020-05-06T07:08:09Z"}
+    for words in (["add", "chats/old.md"], ["-c", "user.name=Me", "commit", "-qm", "a chat"]):
+        subprocess.run(["git", *words], cwd=history.parent, check=True, env={**os.environ, **then})
+    with Engine.open(sample) as engine:
+        done = import_sessions(engine, [Source(chats / f"{name}.md") for name in ("old", "new")])
+    old, new = (result.target for result in done.results)
+    assert old.startswith("raw/conversations/2020/05/06/0708-") and "/2020/" not in new
+    assert first_committed(chats / "new.md") is None

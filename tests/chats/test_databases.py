@@ -167,6 +167,14 @@ def test_cursors_chats_and_composers_are_read(tmp_path: Path) -> None:
     assert found["c1"].title == "Old" and found["c1"].started is not None
 
 
+def test_a_database_of_cursor_without_dialogue_names_the_one_that_has_it(tmp_path: Path) -> None:
+    prompts = json.dumps([{"text": "one", "commandType": 4}])
+    tables = ("CREATE TABLE ItemTable (key TEXT, value BLOB)",)
+    data = database(tmp_path / "x.vscdb", tables, [("ItemTable", ("aiService.prompts", prompts))])
+    assert not read_chats(data, "x.vscdb")
+    assert why_empty(data, "x.vscdb") == "it has no dialogue; Cursor keeps that in globalStorage/state.vscdb"
+
+
 def test_gooses_sessions_are_read(tmp_path: Path) -> None:
     def message(
         number: int, session: str, role: str, *found: dict[str, Any], hidden: bool = False

@@ -14,6 +14,7 @@ import pytest
 from engine.engine import Engine
 from tests.cli.conftest import Command
 from tests.cli.test_sessions_and_import import claude_log
+from tests.transcripts.logs import ClaudeCode, write
 
 SESSION = "0d9f2c1e-aaaa-4bbb-8ccc-1234567890ab"
 CHAT = "**You:** p1 please\n\n**Assistant:** fine\n\n**You:** p2\n"
@@ -96,6 +97,25 @@ def test_yes_imports_everything_in_one_commit(apo: Command, sample: Path, home: 
     again = apo("-C", sample, "import", "--yes")
     assert "everything is already imported" in again.out
     assert git(sample, "log", "-1", "--format=%B", "--", "raw") == message
+
+
+def test_what_a_script_says_makes_no_rules_and_no_recaps(apo: Command, sample: Path, home: Path) -> None:
+    folder = home / ".claude/projects/-home-robin-gauges"
+    folder.mkdir(parents=True)
+    for number in (1, 2, 3):
+        log = ClaudeCode(f"0f0e0d0c-1111-4222-8333-44445555666{number}")
+        asked = f"From now on, always correct every gauge in the log that is off by {number} centimetres."
+        put = log.record("queue-operation", operation="enqueue", content=asked)
+        sent = log.record("queue-operation", operation="dequeue")
+        done = log.says("The gauge at the lock was off by a metre and is corrected now.")
+        write(folder / f"{log.session_id}.jsonl", put, sent, log.user(asked), done)
+    ran = apo("-C", sample, "import", "claude-code")
+    assert "3 sessions held by a script" in ran.out
+    assert "correct every gauge" not in apo("-C", sample, "rules").out
+    assert not [
+        path for path in (sample / "knowledge/journal").glob("*.md") if "at the lock" in path.read_text()
+    ]
+    assert "correct every gauge" in apo("-C", sample, "search", "correct every gauge").out
 
 
 def test_prompts_whose_logs_are_gone_are_a_source_of_their_own(
@@ -204,6 +224,18 @@ def test_the_searched_folders_are_named_if_nothing_is_found(
     assert "no sessions found; looked in ~/.codex/sessions\n" in apo("-C", sample, "import", "codex").out
 
 
+def test_a_history_of_aider_in_the_folder_is_named(
+    apo: Command, sample: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home / "elsewhere"))
+    monkeypatch.chdir(home)
+    assert "Aider" not in apo("-C", sample, "import").out
+    history = home / ".aider.chat.history.md"
+    history.write_text("# aider chat started at 2026-03-01 10:00:00\n\n#### go  \n\nok\n")
+    shown = apo("-C", sample, "import").out
+    assert f"Aider's store is read if you name it: autopoiesis import {history}" in shown
+
+
 def test_files_are_recognised_by_their_content(apo: Command, sample: Path, tmp_path: Path) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
@@ -211,7 +243,9 @@ def test_files_are_recognised_by_their_content(apo: Command, sample: Path, tmp_p
     (folder / "log.jsonl").write_text(claude_log(("user", "Hello there")))
     (folder / "notes.md").write_text("# Notes\n\nBuy milk.\n")
     ran = apo("-C", sample, "import", folder)
-    assert "2 new" in ran.out and "notes.md: could not tell who speaks" in ran.out
+    assert "2 new" in ran.out and "\n1 file is no conversation" in ran.out and "notes.md" not in ran.out
+    named = apo("-C", sample, "import", folder / "notes.md")
+    assert "notes.md: could not tell who speaks" in named.out
     assert (folder / "notes.md").exists()
     assert "1 skipped, 2 unchanged" in apo("-C", sample, "import", folder).out
 

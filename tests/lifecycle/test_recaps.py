@@ -104,6 +104,13 @@ def test_a_request_without_an_answer_is_left_open() -> None:
     assert found[-1] == "Open: Now do the same for the importer of the gauges, please. (not answered)"
 
 
+def test_what_was_asked_stands_below_a_programs_block() -> None:
+    block = "<repo_rules>\nNever push to main. Keep every commit small.\n</repo_rules>\n\n"
+    asked = "Please add a retry to the uploader, it drops files."
+    lines = said(("user", block + asked), ("agent", "Added a retry with three attempts to `client.py`."))
+    assert lines[0] == f"Asked: {asked}"
+
+
 def test_program_output_pastes_and_small_talk_are_not_what_was_asked() -> None:
     printed = "• running goreleaser v2.13.2\n  ⨯ release failed after 0s\n  │ line 31: field retry not found"
     found = said(

@@ -249,6 +249,13 @@ def test_calls_without_a_result_are_imported_without_one(importing: Importing, l
     assert found[1].tools == (ToolCall("Bash", "sleep 9"),)
 
 
+def test_the_title_is_the_request_below_a_programs_block(importing: Importing, log: ClaudeCode) -> None:
+    block = "<repo_rules>\nNever push to main.\n</repo_rules>"
+    found = importing.read(log.user(f"{block}\n\nAdd a tide table."), log.says("Done."))
+    assert found.title == "Add a tide table."
+    assert found.turns[0].text == f"{block}\n\nAdd a tide table."
+
+
 @pytest.mark.parametrize(
     ("records", "title"),
     [
@@ -479,6 +486,25 @@ def test_a_queued_message_that_is_put_back_is_one(importing: Importing, log: Cla
         log.user("go"), log.says("ok"), *tries, log.user("add a todo"), log.says("Added.")
     )
     assert [turn.text for turn in found] == ["go", "ok", "add a todo", "Added."]
+
+
+def test_a_prompt_whose_record_a_summary_replaced_stands_above_the_reply(
+    importing: Importing, log: ClaudeCode
+) -> None:
+    asked, later = "write the change note for each branch", "now push it"
+    found = importing.turns(
+        log.user("go"),
+        log.says("ok"),
+        queue(log, "enqueue", asked),
+        queue(log, "dequeue"),
+        log.user("This session is being continued from a previous conversation", isCompactSummary=True),
+        log.says("The note is there."),
+        queue(log, "enqueue", later),
+        queue(log, "dequeue"),
+        log.user(later),
+    )
+    said = [(turn.role, turn.text) for turn in found if turn.kind != "summary"]
+    assert said[2:] == [("user", asked), ("agent", "The note is there."), ("user", later)]
 
 
 def test_a_queued_command_is_a_command(importing: Importing, log: ClaudeCode) -> None:

@@ -9,7 +9,11 @@ from engine.redaction.detect import secrets_in
 from engine.transcripts.importers.session import Checkpoint
 from engine.transcripts.importers.state import ImportState, read_state
 
-_IDS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=24, max_size=24)
+_IDS = st.builds(
+    str.__add__,
+    st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=20, max_size=20),
+    st.sampled_from(["a1b2", "72pw", "hhPw", "LPWD", "pass", "4Key"]),
+)
 
 
 @given(

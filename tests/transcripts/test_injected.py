@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from engine.transcripts.format import strip_injected
-from engine.transcripts.injected import BY_PROGRAM
+from engine.transcripts.injected import BY_PROGRAM, below_elements
 from tests.cases import each_case
 from tests.transcripts.strategies import nasty_text
 
@@ -30,6 +30,39 @@ def test_what_conductor_writes_above_a_prompt_is_removed(first: str) -> None:
     assert strip_injected(f"{block}\n\n\n\nwhat I typed") == "what I typed"
     mine = block.replace(first, "You are a pirate.")
     assert strip_injected(f"{mine}\n\nwhat I typed") == f"{mine}\n\nwhat I typed"
+
+
+def test_what_conductor_writes_about_branches_is_removed() -> None:
+    told = "<system_instruction>\nYou are working inside Conductor, a Mac app.\n</system_instruction>"
+    block = "<system-instruction>\nUse `git branch -m` to rename the branch.\nNow.\n</system-instruction>"
+    assert strip_injected(f"{told}\n\n\n{block}\n\n\nwhat I typed") == "what I typed"
+    mine = "<system-instruction>\nYou are a pirate.\n</system-instruction>\n\nIs this prompt any good?"
+    assert strip_injected(mine) == mine
+
+
+@each_case(
+    "head",
+    [
+        "<repo_rules>\nkeep it short\n</repo_rules>\n",
+        "<my-tool-context>\na\n<repo_rules>\n</my-tool-context>\n\n<open_files>\n- a.md\n</open_files>\n\n",
+    ],
+)
+def test_a_request_stands_below_the_blocks_at_the_head_of_a_message(head: str) -> None:
+    assert below_elements(f"{head}Rename the flag.\n\n<open_files>\nb\n</open_files>\n").startswith("Rename")
+
+
+@each_case(
+    "text",
+    [
+        "<repo_rules>\nkeep it short\n</repo_rules>\n",
+        "<repo_rules>\nis never closed\n\nRename the flag.",
+        "<div>\na box\n</div>\nWhy is it empty?",
+        "<my-box>a</my-box> shows nothing",
+        "Rename the flag.\n<repo_rules>\nshort\n</repo_rules>\nNow.",
+    ],
+)
+def test_a_message_without_a_block_above_its_text_is_the_request(text: str) -> None:
+    assert below_elements(text) == text
 
 
 @each_case("name", ["system-reminder", "hook_context", "user-prompt-submit-hook"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -45,7 +45,7 @@ _REASONS = {
     "system-records": ("system record", ""),
     "repeated-records": ("repeated record", ""),
     "commands": ("command", " of sessions without a word"),
-    "taken-back": ("message", " withdrawn before it was sent"),
+    "taken-back": ("withdrawn message", ""),
     "unreadable-lines": ("unreadable line", ""),
     "redacted": ("secret", ", written as [secret]"),
 }
@@ -79,7 +79,7 @@ def import_sessions(
 
         kind = cast("Kind", agent) if agent in _AGENTS[:2] else None
         sources = [Source(file, kind) for path in paths for file in _files(path, kind is not None)]
-        return _import(engine, sources, {}, dry_run, as_json)
+        return _import(engine, sources, {}, dry_run, as_json, {*paths})
     found = _discovered(engine, (agent,) if agent else _AGENTS)
     sources = _sources(found, whole=bool(agent))
     if not agent and not dry_run:
@@ -107,6 +107,7 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def _files(path: Path, is_log: bool) -> list[Path]:
     """The file itself, or the files below a folder that may contain a conversation."""
     from engine.transcripts.chats.read import may_be_chat  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.log import id_in_name  # noqa: PLC0415 — only here
     from engine.transcripts.importers.packed import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
@@ -123,6 +124,8 @@ def _files(path: Path, is_log: bool) -> list[Path]:
         and not {".git", "node_modules", "subagents", "tool-results"} & set(file.relative_to(path).parts)
         # Cline keeps a conversation twice: as it was sent, and as its panel has shown it.
         and not (file.name == "ui_messages.json" and file.with_name("api_conversation_history.json") in found)
+        # Cursor does so in JSON and as text, from which less can be told.
+        and not (file.suffix == ".txt" and id_in_name(file) and file.with_suffix(".json") in found)
     ]
 
 
@@ -225,7 +228,12 @@ def _news(found: Iterable[Found]) -> str:
 
 
 def _import(
-    engine: Engine, sources: Sequence[Source], left_out: Mapping[str, int], dry_run: bool, as_json: bool
+    engine: Engine,
+    sources: Sequence[Source],
+    left_out: Mapping[str, int],
+    dry_run: bool,
+    as_json: bool,
+    named: Collection[Path] = (),
 ) -> int:
     from engine.conversations.imports import import_sessions as run  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -245,7 +253,7 @@ def _import(
             _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
-    _emit_results(ran.results)
+    _emit_results(ran.results, named)
     _emit_sum(ran, counts, dry_run)
     _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
@@ -304,19 +312,22 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-def _emit_results(results: Sequence[ImportResult]) -> None:
+def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> None:
+    """Lists what became of each source; of the files of a folder that are no conversations, only how many."""
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.transcripts.importers.scripted import SCRIPT  # noqa: PLC0415 — `--help` must not load the engine
 
     lines: list[str] = []
     skipped: list[str] = []
-    without_speakers = 0
+    no_conversations = 0
     for result in results:
         if result.status in ("new", "grown", "replaced"):
             turns = "turn " if result.turns_new == 1 else "turns"
             lines.append(f"{result.status:<8} {result.turns_new:>5} {turns}  {result.target}")
+        elif result.why == UNKNOWN_SPEAKERS and result.source not in named:
+            no_conversations += 1
         elif result.status == "skipped":
             skipped.append(f"skipped  {result.source}: {result.why}")
-            without_speakers += result.why == UNKNOWN_SPEAKERS
         if result.odd_lines:
             lines.append(f"         {plural(result.odd_lines, 'malformed line')} skipped in {result.source}")
     lines += skipped
@@ -324,14 +335,21 @@ def _emit_results(results: Sequence[ImportResult]) -> None:
         emit(line)
     if len(lines) > _SHOWN:
         emit(f"{_SHOWN} of {len(lines)} shown; --json has all")
-    others = [result.author for result in results if result.author]
+    scripted = sum(result.author == SCRIPT for result in results)
+    if scripted:
+        emit(
+            f"{plural(scripted, 'session')} held by a script, each with the same words at first: searchable,"
+            " but they make no rules and have no recap"
+        )
+    others = [result.author for result in results if result.author not in ("", SCRIPT)]
     if others:
         emit(
             f"{plural(len(others), 'session')} committed by {', '.join(sorted(set(others)))}: searchable, but"
             " they make no rules, and nothing of theirs becomes knowledge without review"
         )
-    if without_speakers > 1:
-        emit(f"{without_speakers} files do not say who is speaking; they were not imported")
+    if no_conversations:
+        what = "file is no conversation" if no_conversations == 1 else "files are no conversations"
+        emit(f"{no_conversations:,} {what}; --json has all")
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:

@@ -30,7 +30,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest import proposals
@@ -47,6 +47,7 @@ from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
 from engine.store.prose import SENTENCE_END, shortened, word_count
+from engine.transcripts.injected import below_elements
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Text, ToolCall, Turn
 from engine.transcripts.typed import lines_of as typed_lines
 from engine.transcripts.typed import typed_in
@@ -141,6 +142,7 @@ def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
     if turn.kind == COMMAND or turn.role != "user":
         return ""
+    turn = replace(turn, blocks=(Text(below_elements(turn.text)),))
     own = typed_in(turn)
     found = _led(turn, own) or _typed(own)
     return found if _says(found) > (word_count(found) < _MIN_WORDS) else ""

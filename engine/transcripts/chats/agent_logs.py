@@ -205,7 +205,7 @@ def _continue_message(item: Record) -> Record:
     role = text_of(message, "role")
     if role == "thinking":
         return {"role": "assistant", "content": [{"type": "thinking"}]}
-    return OUTPUT if role == "tool" else {**message, "tool_calls": list_of(message, "toolCalls")}
+    return OUTPUT if role == "tool" else message
 
 
 def _zed(records: Sequence[Record]) -> Conversations:

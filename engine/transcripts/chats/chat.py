@@ -22,6 +22,8 @@ _AMERICAN = re.compile(
     r"\b(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}),? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?"
     r"[ \u202f]?(?P<half>[AaPp])\.?[Mm]\b"
 )
+_THOUGHT = re.compile(r"\s*<(?P<tag>think(?:ing(?:-content-[0-9a-f]+)?)?)>.*?</(?P=tag)>", re.DOTALL)
+"""What a model thought, as it stands above its reply; the longest tag is Aider's."""
 _DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _CLOCK = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?:[ \u202f]?([AaPp])\.?[Mm]\b\.?)?")
 
@@ -80,6 +82,9 @@ class ChatBuilder:
             line: The file line it begins on.
         """
         text = text.replace("\r\n", "\n")
+        if role == "agent" and (thought := _THOUGHT.match(text)) is not None:
+            self.drop("thinking")
+            text = text[thought.end() :]
         entered = entries_of(text) if (role, kind) == ("user", "") else [(role, text, kind)]
         for role, text, kind in entered:
             if text := clean(text):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
 from engine.redaction.detect import redacted, without_secrets
-from engine.store.authorship import other_author
+from engine.store.authorship import first_committed, other_author
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
@@ -304,12 +304,12 @@ def _history_folder(path: Path) -> str:
 
 def _assumed_start(file: _File, chat: Chat) -> datetime:
     """The start of a conversation whose turns have no dates: as a heading or the file's name gives it, else
-    when the file was written, which in a clone is the time of cloning.
+    when the file was written or, if that was earlier, committed: in a clone, it was written on cloning.
     """
     if chat.begun is not None:
         return chat.begun
     named = _NAMED.match(file.path.name)
-    begun = file.written
+    begun = min(file.written, first_committed(file.path) or file.written)
     if named is not None:
         with contextlib.suppress(ValueError):
             begun = datetime.fromisoformat(f"{named['day']}T{named['hour'] or 12}:{named['minute'] or '00'}Z")

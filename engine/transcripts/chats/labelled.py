@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from engine.transcripts.chats import cursor_text
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
 from engine.transcripts.chats.wrapped import unwrapped_text
 from engine.transcripts.escape import Fences, outside_code
@@ -148,7 +149,14 @@ def read(text: str) -> Chat | None:
             body = prompt.typed
         if body.strip() and names_people and label.role == "user" and len(people) > 1:
             body = f"{label.who}: {body.lstrip()}"
+        reply = cursor_text.reply_in(body) if label.role == "agent" else None
+        if reply is not None:
+            chat.drop("thinking", reply.thoughts)
+            chat.drop("tool-output", reply.results)
+            body = reply.text
         chat.say(label.role, body.lstrip(" \t"), label.at, line=line + 1)
+        for name, summary in reply.calls if reply is not None else ():
+            chat.call(name, summary, at=label.at)
     return chat.chat(exported["what"].lower() if exported is not None else NAME)
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from engine.errors import ImportFailed
@@ -133,6 +133,8 @@ def why_empty(data: bytes, name: str) -> str:
     found = _all_chats(data, name)
     if any(chat.is_sub_agents for chat in found):
         return "it is a sub-agent's log"
+    if any(chat.format == "cursor" for chat in found):
+        return "it has no dialogue; Cursor keeps that in globalStorage/state.vscdb"
     return "it has no dialogue yet" if found or not data.strip() else ""
 
 
@@ -146,7 +148,7 @@ def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
         return _own_chats(parse(data, name))
     text = data.removeprefix(BOM).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     found = tuple(_json_chats(data, text, Path(name)) if text.lstrip()[:1] in ("{", "[") else ())
-    return found or tuple(_text_chats(text, PurePosixPath(name).name))
+    return found or tuple(_text_chats(text, Path(name)))
 
 
 def identity_of(chat: Chat) -> str:
@@ -184,18 +186,18 @@ def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
     return (chat,) if transcript.turns else ()
 
 
-def _text_chats(text: str, name: str) -> Iterator[Chat]:
-    for chat in _chats_in(text, name):
+def _text_chats(text: str, path: Path) -> Iterator[Chat]:
+    for chat in _chats_in(text, path):
         if chat.started is None and chat.begun is None:
             line = next((turn.line for turn in chat.turns if turn.role != "system"), 1) or _FIRST_LINES
             chat = replace(chat, begun=day_in("\n".join(text[:_HEAD].split("\n")[: line - 1])))
         yield chat
 
 
-def _chats_in(text: str, name: str) -> Iterator[Chat]:
-    if aider.looks_like(text, name):
+def _chats_in(text: str, path: Path) -> Iterator[Chat]:
+    if aider.looks_like(text, path.name):
         yield Chat(aider.NAME, ())
-        yield from aider.read(text)
+        yield from aider.read(text, aider.inputs_beside(path))
     elif specstory.looks_like(text):
         yield specstory.read(text)
     elif claude_code_log.looks_like(text):

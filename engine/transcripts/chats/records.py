@@ -266,10 +266,14 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
     kind = kind if kind in (ANSWER, COMMAND) else ""  # commands are from our plugin for opencode
     chat.say(role, "\n\n".join(part for part in parts if part.strip()), at, kind=kind, line=line)
     _attachments(chat, message, role, at, line)
-    for call in body.get("tool_calls") or ():
-        if function := object_of(call, "function"):
-            name = one_line(text_of(function, "name"), 80) or "tool"
-            chat.call(name, summary_of(name, function.get("arguments")), at=at, line=line)
+    if role == "agent" and text_of(body, "thinking"):  # Cursor
+        chat.drop("thinking")
+    for call in (*list_of(body, "tool_calls"), *list_of(body, "toolCalls")):
+        function = object_of(call, "function")
+        if function or text_of(call, "toolName"):
+            name = one_line(text_of(function, "name") or text_of(call, "toolName"), 80) or "tool"
+            given = function.get("arguments") if function else call.get("args")
+            chat.call(name, summary_of(name, given), at=at, line=line)
 
 
 def _attachments(chat: ChatBuilder, message: Record, role: Role, at: datetime | None, line: int) -> None:

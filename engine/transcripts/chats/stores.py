@@ -20,6 +20,7 @@ class Store:
 STORES = (
     Store("opencode", (".local/share/opencode/opencode.db", ".local/share/opencode/storage/session")),
     Store("Crush", ("./.crush/crush.db", "./.opencode/opencode.db")),
+    Store("Aider", ("./.aider.chat.history.md",)),
     Store(
         "Cursor",
         (

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
+from engine.transcripts.injected import notice_in
+
 _BLOCK = re.compile(
     r"\s*<(?P<tag>[a-z_]+)(?:[ \t][^<>\n]*)?>(?P<text>.*?)</(?P=tag)>(?=\s*(?:<[a-z_]|\Z))", re.DOTALL
 )
+_PICTURES = re.compile(r"\A(?:\s*\[Image\][ \t]*\n)+")
 _QUERY, _QUERY_END = "<user_query>", "</user_query>"
 _BETWEEN_QUERIES = re.compile(rf"{_QUERY_END}\s*{_QUERY}")
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
@@ -108,6 +111,9 @@ def _said(parts: Sequence[str]) -> Iterator[str]:
 
 def _query(text: str) -> Prompt | None:
     """Cursor's ``<user_query>``; above and below it stand only blocks in tags."""
+    if notice_in(text) is not None:
+        return None
+    text = _PICTURES.sub("", text)
     at, place = None, 0
     while (block := _BLOCK.match(text, place)) is not None and block["tag"] != "user_query":
         at = _moment(block["text"]) if block["tag"] == "timestamp" else at

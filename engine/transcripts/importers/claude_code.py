@@ -164,6 +164,7 @@ class ClaudeCodeReader(PromptReader):
         elif record.get("isMeta") is True:
             self._leave_out("injected")
         elif record.get("isCompactSummary") is True or (notice := notice_in(text)) == "summary":
+            self._compacted()
             self.turns.add_message("system", blocks, "summary")
         elif plan := text_of(record, "planContent"):
             self._approved_plan(plan, feedback_of(text, plan))

@@ -94,6 +94,15 @@ class PromptReader(SessionReader):
         is_question = command is None or command.has_arguments
         self._add_user_turn([Text(text), *others], self._kind_in_queue(text), is_question=is_question)
 
+    def _compacted(self) -> None:
+        """Add the prompts that were sent before a summary took the place of their records; the record of a
+        command follows.
+        """
+        for message in self._queue:
+            if message.by_user and message.state == "sent" and typed_command(message.text) is None:
+                self._add_queued(message.text)
+                message.state, message.at = "delivered", self.last
+
     def _queued(self, record: Record, offset: int) -> Queued:
         """The message in the record of a queue operation."""
         content = record.get("content")

@@ -26,6 +26,7 @@ from engine.transcripts.importers.existing import ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
 from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
 from engine.transcripts.importers.said import Said
+from engine.transcripts.importers.scripted import SCRIPT, is_scripted
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader, program_in
 from engine.transcripts.importers.sibling_logs import (
     ALSO_FIELD,
@@ -46,7 +47,8 @@ from engine.transcripts.importers.state import (
     shown_source,
 )
 from engine.transcripts.importers.text import BodyDigest, BodyWriter
-from engine.transcripts.places import REPOSITORY_FIELD, repository_of, session_path
+from engine.transcripts.injected import below_elements
+from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
 from engine.transcripts.turn import PLAN, Transcript, Turn
 
@@ -73,7 +75,7 @@ class ImportResult:
     """``replaced`` if the log was truncated or rewritten since the last import: the transcript then keeps all
     its turns and gets the missing ones."""
     why: str = ""  # one clause, if the status needs an explanation
-    author: str = ""  # whose session it is, if another person committed the file
+    author: str = ""  # whose session it is, if another person committed the file, or a script held it
     left_out: Mapping[str, int] = field(default_factory=dict, compare=False)
     """What was left out, counted by reason."""
     format: str = field(default="", compare=False)  # the program or layout that wrote the source
@@ -109,13 +111,13 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
     kept = len(title) + turns.digest.size
     for turn in reader.unfinished:
         turns.add(turn)
+    learned = _header_changes(log, reader, {}, clock)
 
     def content() -> Iterable[bytes]:
         # The title may come at the end of the log, and the fingerprint starts with it.
         text = BodyDigest(itertools.chain([title], turns.added()))
         state = _state(log, reader, kept, text)
         fields: dict[str, object] = {"session_id": session_id, "started": iso(started)}
-        learned = _header_changes(log, reader, {}, clock)
         fields |= {key: value for key, value in learned.items() if value is not None}
         fields |= {REDACTED_FIELD: text.redacted} if text.redacted else {}
         fields |= {"tags": [], SOURCE_FIELD: shown_source(log.path), STATE_FIELD: state.written()}
@@ -128,6 +130,7 @@ def first_import(log: SessionLog, session_id: str, clock: Callable[[], float], s
         turns_new=reader.total,
         turns_total=reader.total,
         status="new",
+        author=str(learned[AUTHOR_FIELD] or ""),
         left_out=turns.digest.with_redacted(reader.left_out, also=BodyDigest([title]).redacted),
     )
     return Draft(result, content)
@@ -396,9 +399,9 @@ def sibling_note(first: object, added: int) -> str:
 
 def title_of(opening: str) -> str:
     """The title of a session that starts with ``opening``: its first line without Markdown markers, in which
-    a fence is none.
+    a fence or a block of a program is none.
     """
-    lines = opening.strip().split("\n")
+    lines = below_elements(opening).strip().split("\n")
     first = next((line for line in lines if not line.startswith("```")), "")
     return first.lstrip("#>*•- ")
 
@@ -441,6 +444,8 @@ def _header_changes(
     known = {"model": reader.model, "channel": log.kind, "cwd": one_line(reader.cwd, PATH_LIMIT)}
     known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
+    if header.get(AUTHOR_FIELD, SCRIPT) == SCRIPT:
+        fields[AUTHOR_FIELD] = SCRIPT if is_scripted(log) else None
     if reader.topic and (reader.renamed or not header.get("topic")):
         fields["topic"] = one_line(reader.topic, TITLE_LIMIT)
     if reader.tokens_in or reader.tokens_out:

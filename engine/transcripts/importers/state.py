@@ -43,15 +43,16 @@ class ImportState:
     def written(self) -> str:
         """Format as one line of ``name=value`` pairs, without zero values.
 
-        Token counts come last: an id after the word "tokens" would look like a secret and keep the transcript
-        from being committed.
+        Token counts come first and the id of a reply last: an id after the word "tokens", or what follows an
+        id that ends like "pw", would look like a secret and keep the transcript from being committed.
         """
         own = {
             key: getattr(self, key) for key in ("read", "turns", "odd", "source", "text", "kept", "reader")
         }
-        names = sorted((key.name for key in fields(Checkpoint)), key=lambda name: name.startswith("tokens"))
-        since = {f"from_{name}": getattr(self.checkpoint, name) for name in names}
-        return " ".join(f"{key}={value}" for key, value in {**own, **since}.items() if value)
+        since = {f"from_{key.name}": getattr(self.checkpoint, key.name) for key in fields(Checkpoint)}
+        found = {key: since.pop(key) for key in ("from_tokens_in", "from_tokens_out")} | own
+        reply = {key: since.pop(key) for key in ("from_reply",)}
+        return " ".join(f"{key}={value}" for key, value in (found | since | reply).items() if value)
 
 
 def read_state(value: object) -> ImportState | None:
