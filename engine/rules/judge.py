@@ -18,7 +18,13 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from engine.rules.words import ALWAYS_ELSEWHERE, ONWARD_ELSEWHERE
+from engine.rules.words import (
+    ALWAYS_ELSEWHERE,
+    CUSTOM_ELSEWHERE,
+    MUST_ELSEWHERE,
+    ONWARD_ELSEWHERE,
+    REMEMBER_ELSEWHERE,
+)
 from engine.startup.lazy import expression
 
 PLAIN = 0.5
@@ -30,6 +36,9 @@ AT_WORK = 0.6
 that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
+
+ELSEWHERE = 0.8
+"""The same in an agent's session of one that says so in another language than English."""
 
 _LIKELY = 0.8
 """The same for one that waits, if it does not say "always" or the like."""
@@ -102,6 +111,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "elsewhere": expression(ALWAYS_ELSEWHERE, _I),
+    "custom elsewhere": expression(CUSTOM_ELSEWHERE, _I),
+    "must elsewhere": expression(MUST_ELSEWHERE, _I),
     "each": expression(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
         rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
@@ -117,8 +128,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     ),
     "remember": expression(
         r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind"
-        r"|don['’]?t (?:ever )?forget|merke?|denk dran|n['’]oublie pas|recuerda"
-        r"|lembre)\b",
+        r"|don['’]?t (?:ever )?forget|merke?|denk dran|n['’]oublie pas)\b"
+        rf"|{REMEMBER_ELSEWHERE}",
         _I,
     ),
     "every": expression(
@@ -277,7 +288,8 @@ _POLITE = expression(
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
-_LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
+_ELSEWHERE = frozenset({"elsewhere", "custom elsewhere", "must elsewhere"})
+_LESS_PLAIN = _ELSEWHERE | {"general", "none"}
 _EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
 """The forms that do not say what one file has to look like."""
 _AS_A_RULE = expression(
@@ -289,6 +301,7 @@ _AS_A_RULE = expression(
     _I,
 )
 """Calls it a rule, or a preference; such a sentence may speak of one file, too."""
+_ONWARD = expression(ONWARD_ELSEWHERE, _I)
 _TO_THE_AGENT = expression(
     r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
     r"(?: on\w*| forward)?|going forward|moving forward|in (?:the )?future|henceforth|as of (?:now|today)"
@@ -446,11 +459,12 @@ class Verdict:
     says_so: int = 1  # in how many ways it says plainly that it holds on
 
     at_work: float = math.inf  # the probability from which it is a rule in an agent's session, too
+    least: float = SURE  # the probability from which it is one if it says so in no way
 
     @property
     def is_plain(self) -> bool:
         """Whether it plainly states a rule."""
-        return not self.why and self.standing >= (SURE, PLAIN, TWICE)[min(self.says_so, 2)]
+        return not self.why and self.standing >= (self.least, PLAIN, TWICE)[min(self.says_so, 2)]
 
     @property
     def is_express(self) -> bool:
@@ -499,7 +513,7 @@ def gives_leave(sentence: str) -> bool:
     )
 
 
-def _said(sentence: str) -> tuple[str, int, float]:
+def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, float]:
     """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
     the probability it needs in an agent's session.
     """
@@ -520,24 +534,26 @@ def _said(sentence: str) -> tuple[str, int, float]:
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
         return "is not a sentence", 0, math.inf
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
-    if limits.search(sentence):
+    if limits.search(_ONWARD.sub("", sentence)):  # "ab heute" is no limit
         return LIMITED, 0, math.inf
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
-    ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
+    said = {name for name, form in _SAYS.items() if form.search(sentence)}
+    ways = said - _LESS_PLAIN
     is_called_one = _AS_A_RULE.search(sentence) is not None
     lasts = is_called_one or bool(ways & _EXPRESS)
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
-    is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
     needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
+    if said & _ELSEWHERE or _ONWARD.search(sentence):
+        needed = min(needed, ELSEWHERE)
     if ways:
         return "", 0 if is_question else len(ways), needed
+    if said & _ELSEWHERE:
+        return "", 0, needed, ELSEWHERE
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
-    if is_elsewhere:
-        return "", 0, needed
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 
