@@ -24,6 +24,8 @@ from engine.rules.words import (
     MUST_ELSEWHERE,
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
+    UNASKED_ELSEWHERE,
+    UNASKED_FIRST,
 )
 from engine.startup.lazy import expression
 
@@ -88,7 +90,9 @@ _GENERIC = rf"(?<!the )(?<!this )(?<!that )(?<!these )(?<!those )\b{_WORK}(?<=s)
 _SAYS: Mapping[str, re.Pattern[str]] = {
     "onward": expression(
         r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward"
-        r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
+        r"|moving forward|henceforth|(?:overall|in general|generally),? (?:we|you) (?:should|must"
+        r"|do)(?:n['’]?t| not| only)"
+        r"|in (?:the )?future(?! (?:version|release|iteration|phase))"
         r"|as a (?:general )?rule|for future reference|next time|at all times|without"
         r" exception|across the board|as of (?:now|today)"
         r"|starting (?:now|today)|ever again)\b"
@@ -113,6 +117,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     "elsewhere": expression(ALWAYS_ELSEWHERE, _I),
     "custom elsewhere": expression(CUSTOM_ELSEWHERE, _I),
     "must elsewhere": expression(MUST_ELSEWHERE, _I),
+    "unless elsewhere": expression(rf"{UNASKED_ELSEWHERE}|{UNASKED_FIRST}", _I),
     "each": expression(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
         rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
@@ -288,7 +293,7 @@ _POLITE = expression(
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
-_ELSEWHERE = frozenset({"elsewhere", "custom elsewhere", "must elsewhere"})
+_ELSEWHERE = frozenset({"elsewhere", "custom elsewhere", "must elsewhere", "unless elsewhere"})
 _LESS_PLAIN = _ELSEWHERE | {"general", "none"}
 _EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
 """The forms that do not say what one file has to look like."""
@@ -348,7 +353,12 @@ _NO_QUESTIONS = expression(
     r"|不(?:用|必|要)(?:再)?(?:问|確認|确认)|别(?:再)?问|[无無][需须](?:确认|確認|询问)|確認なし|聞かないで|聞かずに"
     r"|묻지 ?말|물어보지 ?말"
     r"|\b(?:frage?t?(?: mich)? nicht|nicht (?:mehr )?(?:nach)?fragen|ne (?:me )?demandes? (?:plus|pas)"
-    r"|no (?:me )?preguntes|não (?:precisa )?(?:me )?pergunt\w+|не (?:нужно |надо )?спрашива\w+)\b"
+    r"|no (?:me )?(?:preguntes|consultes|pidas)|não (?:precisa )?(?:me )?pergunt\w+|не (?:нужно "
+    r"|надо )?спрашива\w+"
+    r"|non (?:mi )?(?:chieder\w*|devi chieder\w*)|vraag (?:het )?(?:me|mij)? ?(?:niet|nooit)"
+    r"|fråga (?:mig )?(?:inte|aldrig)"
+    r"|nie (?:musisz )?pyta\w*|neptej|nemusíš se ptát|не (?:треба |потрібно )?питай\w*|sorma(?:y[ıi]n)?"
+    r"|(?:đừng|không cần|khỏi)(?: bao giờ)? hỏi)\b|لا (?:تسأل|داعي للسؤال)"
     r"|^(?:\w+,? ){0,4}(?:never|don['’]?t|do not) (?:\w+ )?(?:change|touch|modify|edit|write|make) "
     r"(?:any |my |the )?(?:existing )?(?:code|files?|anything|changes)\b(?: pl\w+)?$",
     _I,
@@ -359,17 +369,23 @@ _UNASKED = expression(
     r"|permission|consent|confirmation))\b"
     r"|\bauto(?:matically)?[- ]?(?:commit|push|merge|deploy|approve|accept)\w*"
     r"|\b(?:commit|push|merge|deploy|approve|accept)\w* (?:\w+ )?automatically\b"
-    r"|\b(?:ohne (?:rückfrage|nachfrage|(?:nachzu|zu )fragen)|sans (?:me )?demander"
-    r"|sin (?:preguntar|pedir)\w*|sem (?:me )?perguntar|без (?:спроса|вопросов|подтверждения))",
+    rf"|{UNASKED_ELSEWHERE}",
     _I,
+)
+_UNASKED_FIRST = expression(UNASKED_FIRST, _I)
+_FORBIDS_THEN = expression(
+    r"\b\w{2,}m[ae](?:y[ıi]n(?:[ıi]z)?)?\W*$|ない|禁止|やめ|지 ?(?:마|말)|금지|안 ?[돼되]|[不别別勿]", _I
 )
 _FORBIDS = expression(
     r"\b(?:never|no|not|nothing|nobody|none|don['’]?t|mustn['’]?t|cannot|can['’]?t|won['’]?t|stop|nie|niemals"
-    r"|nicht\w*|kein\w*|jamais|ne|nunca|jamás|nada|não|не|никогда|ничего|nigdy|mai|non|niet|nooit|geen)\b",
+    r"|nicht\w*|kein\w*|jamais|ne|nunca|jamás|nada|não|не|никогда|ничего|nigdy|mai|non|niet|nooit|geen"
+    r"|nie|nikdy|ніколи"
+    r"|inte|aldrig)\b|\bne\w{3,}|لا ",
     _I,
 )
 _ONE_PLACE = expression(
-    r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
+    r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml"
+    r"|txt|rs|sql|css|html|ipynb"
     r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
 )
 """Names a file or folder."""
@@ -402,6 +418,7 @@ _UNREAL = expression(
     r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
     r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
+    r"|\b(?:which|that) (?:is|are|was|were) \w+ (?:in|by|on|for|with) (?:each|every)\b"
     r"|\banything else\b|\b(?:never|always) (?:have|has|had) (?:been|seen|done|had|\w+ed)\b"
     r"|^(?:remember|don['’]?t forget)(?: that)? (?:you|we) (?:can|could|may|might)\b"
     r"|\bfor [\w-]+ to (?:always|never)\b|\bso (?:that )?in (?:the )?future\b"
@@ -507,9 +524,11 @@ def gives_leave(sentence: str) -> bool:
 
     "Never push without asking" does not. As a standing order that is not meant as one, it could do harm.
     """
-    unasked = _UNASKED.search(sentence)
-    return _NO_QUESTIONS.search(sentence) is not None or (
-        unasked is not None and _FORBIDS.search(sentence[: unasked.start()]) is None
+    unasked, first = _UNASKED.search(sentence), _UNASKED_FIRST.search(sentence)
+    return (
+        _NO_QUESTIONS.search(sentence) is not None
+        or (unasked is not None and _FORBIDS.search(sentence[: unasked.start()]) is None)
+        or (first is not None and _FORBIDS_THEN.search(sentence, first.end()) is None)
     )
 
 

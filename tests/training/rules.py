@@ -2,9 +2,9 @@
 
     python -m tests.training.rules [--onto MODEL.json] [--out FILE] [SENTENCES.jsonl …]
 
-A line is ``{"text": …, "label": "standing" | "once" | "other"}``. ``--onto`` teaches a model more sentences: its
-weights stay near what they are, and it judges the sentences of ``rules.jsonl`` as before. So a model that was
-also fitted on text that is not part of the repository keeps what it learnt from it.
+A line is ``{"text": …, "label": "standing" | "once" | "other"}``. ``--onto`` teaches a model more sentences:
+its weights stay near what they are, and it judges the sentences of ``rules.jsonl`` as before. So a model that
+was also fitted on text that is not part of the repository keeps what it learnt from it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ _STRENGTH = 1.0
 _LEAST_SEEN = 3
 """Sentences with a feature below which it is left out."""
 _LEAST_WEIGHT = 0.03
-_LEAST_TAUGHT, _TAUGHT, _NO_RULE = 2, 2.0, 3.0
-"""Of ``taught``: sentences with a feature that the model lacks, what a sentence counts, and how much more one
-that is no rule: to take it for one does harm.
+_TAUGHT, _NO_RULE = 3.0, 3.0
+"""What a sentence counts in ``taught``, and how much more one that is no rule, which does harm as one."""
+_LEAST_TAUGHT, _COMMON = 2, 10
+"""Sentences with a feature below which ``taught`` leaves it out, and English ones from which it keeps its
+weight: what English text has too would change how that is judged.
 """
 
 
@@ -60,7 +62,14 @@ def taught(
     old, bases = model["weights"], model["base"]
     found = [features(text) for text in (*(text for text, _ in rows), *kept)]
     seen = Counter(name for each in found[: len(rows)] for name in each)
-    names = sorted(name for name, count in seen.items() if count >= _LEAST_TAUGHT or name in old)
+    english = Counter(
+        n for text, each in zip(kept, found[len(rows) :], strict=True) if text.isascii() for n in each
+    )
+    names = sorted(
+        name
+        for name, count in seen.items()
+        if (count >= _LEAST_TAUGHT or name in old) and english[name] < _COMMON
+    )
     places = {name: place for place, name in enumerate(names)}
     cells = [(row, places[n], v) for row, each in enumerate(found) for n, v in each.items() if n in places]
     row, column, value = zip(*cells, strict=True)
@@ -76,7 +85,7 @@ def taught(
         ]
     )
 
-    def chances(scores: numpy.ndarray) -> numpy.ndarray:
+    def chances(scores: Any) -> Any:
         raised = numpy.exp(scores - scores.max(axis=1, keepdims=True))
         return raised / raised.sum(axis=1, keepdims=True)
 
@@ -85,7 +94,7 @@ def taught(
     counts = numpy.ones((len(found), 1))
     counts[: len(rows), 0] = [_TAUGHT * (1 if label == KINDS[0] else _NO_RULE) for _, label in rows]
 
-    def loss(flat: numpy.ndarray) -> tuple[float, numpy.ndarray]:
+    def loss(flat: Any) -> tuple[float, Any]:
         more = flat.reshape(len(names), len(KINDS))
         now = chances(before + table @ more)
         value = (more * more).sum() / 2 - (counts * wanted * numpy.log(now + 1e-300)).sum()
