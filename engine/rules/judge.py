@@ -45,7 +45,7 @@ ELSEWHERE = 0.8
 _LIKELY = 0.8
 """The same for one that waits, if it does not say "always" or the like."""
 _DOUBTFUL = 0.3
-"""The same if it does."""
+"""The same if it does; ``PLAIN`` in another language than English."""
 
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
@@ -511,12 +511,13 @@ def may_hold_on(sentence: str) -> bool:
     verdict = judged(sentence)
     if verdict.why not in ("", NOT_SAID):
         return False
-    return verdict.standing >= (_DOUBTFUL if says_always(sentence) else _LIKELY)
+    least = _DOUBTFUL if _ALWAYS.search(sentence) else PLAIN if says_always(sentence) else _LIKELY
+    return verdict.standing >= least
 
 
 def says_always(sentence: str) -> bool:
-    """Whether a sentence says with a word such as "always" that it holds on."""
-    return _ALWAYS.search(sentence) is not None
+    """Whether a sentence says with a word such as "always", in any language, that it holds on."""
+    return _ALWAYS.search(sentence) is not None or _SAYS["elsewhere"].search(sentence) is not None
 
 
 def gives_leave(sentence: str) -> bool:
