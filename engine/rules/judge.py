@@ -39,7 +39,7 @@ that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
-ELSEWHERE = 0.8
+ELSEWHERE = 0.75
 """The same in an agent's session of one that says so in another language than English."""
 
 _LIKELY = 0.8
@@ -53,6 +53,10 @@ LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
+_FEW_BEFORE = 2
+"""Words before "from now on", in another language than English, of an order; behind more of them, it may be
+about what is being made.
+"""
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 400
 _WIDE_LETTERS = 2
@@ -534,8 +538,8 @@ def gives_leave(sentence: str) -> bool:
 
 
 def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, float]:
-    """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
-    the probability it needs in an agent's session.
+    """What forbids to take a sentence for a rule, in how many ways it says that it holds on, the
+    probability it needs in an agent's session, and what it needs elsewhere if it says so in no way.
     """
     plain = _TAG.sub("", sentence)
     is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
@@ -566,7 +570,12 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         return LIMITED, 0, math.inf
     may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
     needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
-    if said & _ELSEWHERE or _ONWARD.search(sentence):
+    onward = _ONWARD.search(sentence)
+    if onward is not None:
+        before = sentence[: onward.start()].rstrip()
+        is_early = len(before.split()) <= _FEW_BEFORE or before.endswith((",", "，"))
+        needed = min(needed, ELSEWHERE if is_early else SURE)
+    elif said & _ELSEWHERE:
         needed = min(needed, ELSEWHERE)
     if ways:
         return "", 0 if is_question else len(ways), needed

@@ -241,6 +241,7 @@ ne supprime jamais rien sans me demander
 lösch nie etwas ohne zu fragen
 """.strip().split("\n")
 TALK_ELSEWHERE = """
+il faut que le tableau de bord soit désormais une page à part
 el compañero me dijo que nunca hagas eso en producción
 la documentación dice que siempre hay que usar comillas dobles
 según el manual, nunca se debe apagar el servidor
