@@ -33,7 +33,13 @@ _HOW = expression(
     _I,
 )
 _FORMS = (
-    (expression(r"(?:\w+,? ){0,2}(?:do(?:n['’]?t| not)|avoid|never|not|stop|no)\b", _I), 1.6),
+    (
+        expression(
+            r"(?!you (?:did|have|had|were) )(?:\w+,? ){0,2}(?:do(?:n['’]?t| not)|avoid|never|not|stop|no)\b",
+            _I,
+        ),
+        1.6,
+    ),
     (
         expression(
             r"(?:\w+,? ){0,2}(?:always|remember|prefer|make sure|ensure|keep|use|using|only)\b"

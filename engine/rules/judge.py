@@ -18,7 +18,15 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from engine.rules.words import ALWAYS_ELSEWHERE, ONWARD_ELSEWHERE
+from engine.rules.words import (
+    ALWAYS_ELSEWHERE,
+    CUSTOM_ELSEWHERE,
+    MUST_ELSEWHERE,
+    ONWARD_ELSEWHERE,
+    REMEMBER_ELSEWHERE,
+    UNASKED_ELSEWHERE,
+    UNASKED_FIRST,
+)
 from engine.startup.lazy import expression
 
 PLAIN = 0.5
@@ -31,10 +39,13 @@ that says it to the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
 
+ELSEWHERE = 0.75
+"""The same in an agent's session of one that says so in another language than English."""
+
 _LIKELY = 0.8
 """The same for one that waits, if it does not say "always" or the like."""
 _DOUBTFUL = 0.3
-"""The same if it does."""
+"""The same if it does; ``PLAIN`` in another language than English."""
 
 QUESTION = "is a question"
 NOT_SAID = "does not say that it holds on"
@@ -42,6 +53,10 @@ LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
+_FEW_BEFORE = 2
+"""Words before "from now on", in another language than English, of an order; behind more of them, it may be
+about what is being made.
+"""
 _MOST_WORDS = 34
 _MOST_CHARACTERS = 400
 _WIDE_LETTERS = 2
@@ -79,7 +94,9 @@ _GENERIC = rf"(?<!the )(?<!this )(?<!that )(?<!these )(?<!those )\b{_WORK}(?<=s)
 _SAYS: Mapping[str, re.Pattern[str]] = {
     "onward": expression(
         r"\b(?:from (?:now|here|today|this (?:point|week|day))(?: on\w*| forward)?|going forward"
-        r"|moving forward|henceforth|in (?:the )?future(?! (?:version|release|iteration|phase))"
+        r"|moving forward|henceforth|(?:overall|in general|generally),? (?:we|you) (?:should|must"
+        r"|do)(?:n['’]?t| not| only)"
+        r"|in (?:the )?future(?! (?:version|release|iteration|phase))"
         r"|as a (?:general )?rule|for future reference|next time|at all times|without"
         r" exception|across the board|as of (?:now|today)"
         r"|starting (?:now|today)|ever again)\b"
@@ -102,6 +119,9 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
         _I,
     ),
     "elsewhere": expression(ALWAYS_ELSEWHERE, _I),
+    "custom elsewhere": expression(CUSTOM_ELSEWHERE, _I),
+    "must elsewhere": expression(MUST_ELSEWHERE, _I),
+    "unless elsewhere": expression(rf"{UNASKED_ELSEWHERE}|{UNASKED_FIRST}", _I),
     "each": expression(
         r"\b(?:every|each|all)\s+(?:(?:of )?(?:my|your|our|the|new|single|public"
         rf"|exported)\s+)*(?:\w+\s+){{0,2}}?{_WORK}\b|\bjede[rsnm]? ",
@@ -117,8 +137,8 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     ),
     "remember": expression(
         r"^(?:please |and |also |do |so |but |pls |always )*(?:remember|keep in mind|bear in mind"
-        r"|don['’]?t (?:ever )?forget|merke?|denk dran|n['’]oublie pas|recuerda"
-        r"|lembre)\b",
+        r"|don['’]?t (?:ever )?forget|merke?|denk dran|n['’]oublie pas)\b"
+        rf"|{REMEMBER_ELSEWHERE}",
         _I,
     ),
     "every": expression(
@@ -277,7 +297,8 @@ _POLITE = expression(
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
-_LESS_PLAIN = frozenset({"general", "none", "elsewhere"})
+_ELSEWHERE = frozenset({"elsewhere", "custom elsewhere", "must elsewhere", "unless elsewhere"})
+_LESS_PLAIN = _ELSEWHERE | {"general", "none"}
 _EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
 """The forms that do not say what one file has to look like."""
 _AS_A_RULE = expression(
@@ -289,6 +310,7 @@ _AS_A_RULE = expression(
     _I,
 )
 """Calls it a rule, or a preference; such a sentence may speak of one file, too."""
+_ONWARD = expression(ONWARD_ELSEWHERE, _I)
 _TO_THE_AGENT = expression(
     r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
     r"(?: on\w*| forward)?|going forward|moving forward|in (?:the )?future|henceforth|as of (?:now|today)"
@@ -335,7 +357,12 @@ _NO_QUESTIONS = expression(
     r"|不(?:用|必|要)(?:再)?(?:问|確認|确认)|别(?:再)?问|[无無][需须](?:确认|確認|询问)|確認なし|聞かないで|聞かずに"
     r"|묻지 ?말|물어보지 ?말"
     r"|\b(?:frage?t?(?: mich)? nicht|nicht (?:mehr )?(?:nach)?fragen|ne (?:me )?demandes? (?:plus|pas)"
-    r"|no (?:me )?preguntes|não (?:precisa )?(?:me )?pergunt\w+|не (?:нужно |надо )?спрашива\w+)\b"
+    r"|no (?:me )?(?:preguntes|consultes|pidas)|não (?:precisa )?(?:me )?pergunt\w+|не (?:нужно "
+    r"|надо )?спрашива\w+"
+    r"|non (?:mi )?(?:chieder\w*|devi chieder\w*)|vraag (?:het )?(?:me|mij)? ?(?:niet|nooit)"
+    r"|fråga (?:mig )?(?:inte|aldrig)"
+    r"|nie (?:musisz )?pyta\w*|neptej|nemusíš se ptát|не (?:треба |потрібно )?питай\w*|sorma(?:y[ıi]n)?"
+    r"|(?:đừng|không cần|khỏi)(?: bao giờ)? hỏi)\b|لا (?:تسأل|داعي للسؤال)"
     r"|^(?:\w+,? ){0,4}(?:never|don['’]?t|do not) (?:\w+ )?(?:change|touch|modify|edit|write|make) "
     r"(?:any |my |the )?(?:existing )?(?:code|files?|anything|changes)\b(?: pl\w+)?$",
     _I,
@@ -346,17 +373,23 @@ _UNASKED = expression(
     r"|permission|consent|confirmation))\b"
     r"|\bauto(?:matically)?[- ]?(?:commit|push|merge|deploy|approve|accept)\w*"
     r"|\b(?:commit|push|merge|deploy|approve|accept)\w* (?:\w+ )?automatically\b"
-    r"|\b(?:ohne (?:rückfrage|nachfrage|(?:nachzu|zu )fragen)|sans (?:me )?demander"
-    r"|sin (?:preguntar|pedir)\w*|sem (?:me )?perguntar|без (?:спроса|вопросов|подтверждения))",
+    rf"|{UNASKED_ELSEWHERE}",
     _I,
+)
+_UNASKED_FIRST = expression(UNASKED_FIRST, _I)
+_FORBIDS_THEN = expression(
+    r"\b\w{2,}m[ae](?:y[ıi]n(?:[ıi]z)?)?\W*$|ない|禁止|やめ|지 ?(?:마|말)|금지|안 ?[돼되]|[不别別勿]", _I
 )
 _FORBIDS = expression(
     r"\b(?:never|no|not|nothing|nobody|none|don['’]?t|mustn['’]?t|cannot|can['’]?t|won['’]?t|stop|nie|niemals"
-    r"|nicht\w*|kein\w*|jamais|ne|nunca|jamás|nada|não|не|никогда|ничего|nigdy|mai|non|niet|nooit|geen)\b",
+    r"|nicht\w*|kein\w*|jamais|ne|nunca|jamás|nada|não|не|никогда|ничего|nigdy|mai|non|niet|nooit|geen"
+    r"|nie|nikdy|ніколи"
+    r"|inte|aldrig)\b|\bne\w{3,}|لا ",
     _I,
 )
 _ONE_PLACE = expression(
-    r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml|txt|rs|sql|css|html|ipynb"
+    r"(?:^|\s)[#@]?(?:file:)?[\w.-]+/[\w./*-]*\w|\b[\w-]+\.(?:go|py|ts|tsx|js|jsx|md|json|sh|ya?ml|toml"
+    r"|txt|rs|sql|css|html|ipynb"
     r"|c|cc|cpp|h|java|kt|rb|php|vue|svelte)\b"
 )
 """Names a file or folder."""
@@ -389,6 +422,7 @@ _UNREAL = expression(
     r" ){0,5}i (?:think|guess|believe|suppose)\b|\bthis is (?:what"
     r"|how|why)\b|\b[\w/-]+\.(?:py|ts"
     r"|tsx|js|go|rs|md|json|sh|ya?ml|sql|css|html)[`'\"]? (?!has|needs|gets|goes|is)\w+s\b"
+    r"|\b(?:which|that) (?:is|are|was|were) \w+ (?:in|by|on|for|with) (?:each|every)\b"
     r"|\banything else\b|\b(?:never|always) (?:have|has|had) (?:been|seen|done|had|\w+ed)\b"
     r"|^(?:remember|don['’]?t forget)(?: that)? (?:you|we) (?:can|could|may|might)\b"
     r"|\bfor [\w-]+ to (?:always|never)\b|\bso (?:that )?in (?:the )?future\b"
@@ -446,11 +480,12 @@ class Verdict:
     says_so: int = 1  # in how many ways it says plainly that it holds on
 
     at_work: float = math.inf  # the probability from which it is a rule in an agent's session, too
+    least: float = SURE  # the probability from which it is one if it says so in no way
 
     @property
     def is_plain(self) -> bool:
         """Whether it plainly states a rule."""
-        return not self.why and self.standing >= (SURE, PLAIN, TWICE)[min(self.says_so, 2)]
+        return not self.why and self.standing >= (self.least, PLAIN, TWICE)[min(self.says_so, 2)]
 
     @property
     def is_express(self) -> bool:
@@ -480,12 +515,13 @@ def may_hold_on(sentence: str) -> bool:
     verdict = judged(sentence)
     if verdict.why not in ("", NOT_SAID):
         return False
-    return verdict.standing >= (_DOUBTFUL if says_always(sentence) else _LIKELY)
+    least = _DOUBTFUL if _ALWAYS.search(sentence) else PLAIN if says_always(sentence) else _LIKELY
+    return verdict.standing >= least
 
 
 def says_always(sentence: str) -> bool:
-    """Whether a sentence says with a word such as "always" that it holds on."""
-    return _ALWAYS.search(sentence) is not None
+    """Whether a sentence says with a word such as "always", in any language, that it holds on."""
+    return _ALWAYS.search(sentence) is not None or _SAYS["elsewhere"].search(sentence) is not None
 
 
 def gives_leave(sentence: str) -> bool:
@@ -493,15 +529,17 @@ def gives_leave(sentence: str) -> bool:
 
     "Never push without asking" does not. As a standing order that is not meant as one, it could do harm.
     """
-    unasked = _UNASKED.search(sentence)
-    return _NO_QUESTIONS.search(sentence) is not None or (
-        unasked is not None and _FORBIDS.search(sentence[: unasked.start()]) is None
+    unasked, first = _UNASKED.search(sentence), _UNASKED_FIRST.search(sentence)
+    return (
+        _NO_QUESTIONS.search(sentence) is not None
+        or (unasked is not None and _FORBIDS.search(sentence[: unasked.start()]) is None)
+        or (first is not None and _FORBIDS_THEN.search(sentence, first.end()) is None)
     )
 
 
-def _said(sentence: str) -> tuple[str, int, float]:
-    """What forbids to take a sentence for a rule, in how many ways it says that it holds on, and
-    the probability it needs in an agent's session.
+def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, float]:
+    """What forbids to take a sentence for a rule, in how many ways it says that it holds on, the
+    probability it needs in an agent's session, and what it needs elsewhere if it says so in no way.
     """
     plain = _TAG.sub("", sentence)
     is_question = _QUESTION.search(plain) is not None or _ASKS.match(plain) is not None
@@ -520,24 +558,31 @@ def _said(sentence: str) -> tuple[str, int, float]:
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
         return "is not a sentence", 0, math.inf
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
-    if limits.search(sentence):
+    if limits.search(_ONWARD.sub("", sentence)):  # "ab heute" is no limit
         return LIMITED, 0, math.inf
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
-    ways = {name for name, form in _SAYS.items() if name not in _LESS_PLAIN and form.search(sentence)}
+    said = {name for name, form in _SAYS.items() if form.search(sentence)}
+    ways = said - _LESS_PLAIN
     is_called_one = _AS_A_RULE.search(sentence) is not None
     lasts = is_called_one or bool(ways & _EXPRESS)
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
-    is_elsewhere = _SAYS["elsewhere"].search(sentence) is not None
     may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
     needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
+    onward = _ONWARD.search(sentence)
+    if onward is not None:
+        before = sentence[: onward.start()].rstrip()
+        is_early = len(before.split()) <= _FEW_BEFORE or before.endswith((",", "，"))
+        needed = min(needed, ELSEWHERE if is_early else SURE)
+    elif said & _ELSEWHERE:
+        needed = min(needed, ELSEWHERE)
     if ways:
         return "", 0 if is_question else len(ways), needed
+    if said & _ELSEWHERE:
+        return "", 0, needed, ELSEWHERE
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
-    if is_elsewhere:
-        return "", 0, needed
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
 
 

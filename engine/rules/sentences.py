@@ -54,8 +54,10 @@ _WHEN = expression(
 _CONFIRMS = expression(
     r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:each"
     r"|(?:always|never|ever)(?=$|[,\s]+(?:please|do|in|for|on|from|with|that|this|it|and|so|ever)\b)"
-    r"|every|remember (?:that|this|it)|stick to (?:that|it|this)|keep to (?:that|it|this)|no"
-    r" exceptions?|without exceptions?"
+    r"|every|remember (?:that|this|it)|no exceptions?"
+    r"|(?:(?:we|i) (?:want|expect|need) you (?:in (?:the )?future |from now on |always )?to )?"
+    r"(?:adhere|stick|keep) to (?:that|it|this)"
+    r"|without exceptions?"
     r"|that['’]s (?:the|our|a|my) (?:rule|convention|standard|policy)|in future|everywhere|as a"
     r" rule|merk\w*|immer|toujours|siempre|sempre)\b"
     r"(?:[,\s]+\w+){0,5}",

@@ -183,6 +183,7 @@ def _lead_of(line: str) -> re.Match[str] | None:
     colon = _COLON.search(line)
     if colon is None:
         return None
+    line = _OF_NAMES.sub(lambda found: found[0].replace(":", "_"), line)
     line = _LITERAL.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line)
     return _LEAD.search(line, max(0, colon.start() - _LEAD_CHARACTERS))  # slow where no colon follows
 
@@ -434,6 +435,8 @@ _SIGN_OFF = expression(
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
 _COLON = expression(r"[:：]")
+_OF_NAMES = expression(r"\b[a-z]{1,12}:(?:,? (?:or )?[a-z]{1,12}:){1,8}")
+"""Words with a colon that belongs to them: "prefix commits with feat:, fix: or docs: and a scope"."""
 _LEAD = expression(
     rf"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){{2,{_LEAD_CHARACTERS}}})(?::(?=\s|$)|：)(?P<rest>.*)$"
 )
@@ -447,13 +450,20 @@ _OWN_LEAD = expression(
     r"|noch|nos|mes|mis|nuestras?) (?:\w+ (?=rule|thing|convention|guideline|instruction|preference))?)*"
     r"(?:rules?|things?|notes?|reminder|remember|conventions?|guidelines?|instructions?"
     r"|points?|requests?|preferences?|updates?|practices?|standards?|requirements?|habits?|policy"
-    r"|important|please|also|todo|fyi|btw|ps|regeln?|wichtig|merke(?: dir)?|règles?|reglas?|regras?"
+    r"|important|please|also|todo|fyi|btw|ps|regeln?|wichtig|merke?(?: dir)?|règles?|reglas?|regras?"
+    r"|recuerd[ae]|recordá|acordate|importante|lembr[ae]|atenção|ricorda(?:ti)?|regola|retiens|rappel|onthoud"
+    r"|pamiętaj|zapamiętaj|ważne|zasada|(?:za)?pamatuj(?: si)?|důležité|pravidlo|запомни(?:те)?|помни"
+    r"|важно|правило"
+    r"|запам['’]ятай(?:те)?|пам['’]ятай|важливо|unutma|önemli|kural|kom ihåg|viktigt|nhớ|lưu ý|تذكر|مهم|قاعدة"
+    r"|[请請]?[记記]住|[请請][记記]得|注意|[规規][则則]|重要|覚えて(?:おいて)?|ルール|기억해(?:줘)?|규칙|중요"
     r"|facts?|lessons?(?: learned)?|learned|note to self|decisions?|decided|tasks?|action item|done"
     r"|open(?: question)?|playbook|runbook|file|fakt|tatsache|lehre|entscheidung|beschluss|aufgabe|erledigt"
     r"|offene?(?: frage)?|anleitung|datei|(?:follow[- ]?up )?question|idea|thought|anyway|next|thinking|frage"
     r"|idee|idée|pregunta)"
     r"(?: (?:here|first|again|(?:for|to|in|on|with) (?:\w+ ){0,3}\w+))?\W*$"
-    r"|.*\b(?:from now on|going forward|ab sofort|de ahora en adelante|then|so|that is|namely|e\.g"
+    r"|.*\b(?:from now on|going forward|ab (?:sofort|jetzt)|de ahora en adelante|désormais"
+    r"|d['’]ora in poi|vanaf nu|od te(?:ď|raz)"
+    r"|с этого момента|відтепер|bundan sonra|från och med nu|then|so|that is|namely|e\.g"
     r"|for example|i\.e)\W*$"
     r"|.*\b(?:(?:my|our) (?:\w+ )?\w+ is|(?:I|we)(?:['’]d| would)?(?: also| just| really)?"
     r" (?:mean|meant|want|need|prefer|propose|suggest|like)(?: is)?|ich (?:meine|will|möchte)"

@@ -75,6 +75,9 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "what I want is:\n- keep the grouping\n- remove the line",
         'make the "harbour start" command hidden',
         "リリースの前に必ずテストを実行してください。",
+        "запомни: теги ставим только после релиза",
+        "zapamatuj si: tagy dáváme až po vydání",
+        "always prefix commits with feat:, fix: or docs: and a scope in brackets",
     ],
 )
 def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
@@ -89,6 +92,7 @@ def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
         ("这句话对吗？\n发布之前绝不运行测试。", SEVERAL),
         ("Fix the grammar of this\nalways test first", "follows words that announce a text"),
         ("my lead said: always test before the release", "follows words that announce a text"),
+        ("мой коллега сказал: всегда запускай тесты перед релизом", "follows words that announce a text"),
         ("Notes from Maren: always test before the release", "follows words that announce a text"),
         ("One more customer question: always test before the release", "follows words that announce a text"),
         ("Bob had this idea: always test before the release", "follows words that announce a text"),

@@ -160,6 +160,7 @@ def test_an_order_that_says_what_it_is_about_in_another_sentence_is_no_rule(text
         "Grey header, no margins, not aligned with the table.",
         "Black screen, no logs, not responding to ctrl-c.",
         "Nice layout, no clutter, not too many colours.",
+        "the folder, with the tables that are listed in each file",
     ],
 )
 def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
@@ -167,7 +168,7 @@ def test_a_report_or_a_courtesy_is_never_plainly_a_rule(text: str) -> None:
 
 
 @each_case(
-    ("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42), ("elsewhere", 8, 72)]
+    ("name", "most_wrong", "fewest_right"), [("unseen", 2, 45), ("terse", 7, 42), ("elsewhere", 6, 100)]
 )
 def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     name: str, most_wrong: int, fewest_right: int
@@ -177,6 +178,148 @@ def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     right = [row["text"] for row in rows if row["label"] == "standing" and judged(row["text"]).is_plain]
     assert len(wrong) <= most_wrong, wrong
     assert len(right) >= fewest_right, right
+
+
+ELSEWHERE = """
+de ahora en adelante los nombres de las ramas van en minúscula
+nunca dejes contraseñas en el código
+siempre mostrame el diff antes de tocar nada
+daqui pra frente escreva a documentação em inglês
+nunca apague os testes que falham
+ne mets jamais de secrets dans les fichiers de config
+vérifie toujours les droits avant de livrer
+speichere niemals Passwörter im Klartext
+ab sofort schreibst du die Doku auf Englisch
+non mettere mai le chiavi nel codice
+d'ora in poi usa nomi brevi per i branch
+zet nooit sleutels in de code
+laat altijd eerst de diff zien
+nigdy nie zapisuj kluczy w kodzie
+od teraz dokumentację piszemy po angielsku
+nikdy neukládej klíče do kódu
+od teď piš dokumentaci anglicky
+vždycky mi ukaž rozdíl, než něco změníš
+никогда не храни ключи в коде
+с этого момента документацию пишем на английском
+ніколи не зберігай ключі в коді
+завжди показуй різницю перед змінами
+anahtarları asla koda yazma
+bundan sonra dokümanları İngilizce yaz
+今後ドキュメントは英語で書いてください
+鍵は絶対にコードに書かないで
+앞으로 문서는 영어로 작성해줘
+키는 절대 코드에 넣지 마
+以后文档都用英文写
+永远不要把密钥写进代码
+從現在起文件請用英文寫
+絕對不要把金鑰寫進程式碼
+từ giờ viết tài liệu bằng tiếng Anh
+không bao giờ để khóa trong code
+lägg aldrig nycklar i koden
+från och med nu skriver du dokumentationen på engelska
+لا تكتب المفاتيح في الكود أبدا
+من الآن فصاعدا اكتب الوثائق بالإنجليزية
+nunca hagas deploy sin consultarme
+nunca mexa nisso sem me avisar
+non cancellare mai file senza chiedere
+verwijder nooit iets zonder te vragen
+nigdy nie usuwaj plików bez pytania
+nikdy nemaž soubory bez ptaní
+ніколи не видаляй нічого без дозволу
+никогда не удаляй ничего без спроса
+bana sormadan asla dosya silme
+bana danışmadan paket ekleme
+ta aldrig bort filer utan att fråga
+許可なくファイルを消さないでください
+勝手にpushしないで
+내 허락 없이 절대 삭제하지 마
+没有我的同意永远不要删文件
+沒問過我不要改資料庫
+未经我允许不要部署
+لا تحذف شيئا بدون إذن
+ne supprime jamais rien sans me demander
+lösch nie etwas ohne zu fragen
+""".strip().split("\n")
+TALK_ELSEWHERE = """
+il faut que le tableau de bord soit désormais une page à part
+el compañero me dijo que nunca hagas eso en producción
+la documentación dice que siempre hay que usar comillas dobles
+según el manual, nunca se debe apagar el servidor
+o tutorial diz para sempre usar aspas duplas
+selon la doc il faut toujours redémarrer
+laut Doku muss man immer neu starten
+la guida dice di usare sempre le virgolette
+volgens de docs moet je altijd herstarten
+dokumentacja mówi żeby zawsze restartować
+v dokumentaci stojí, že se má vždycky restartovat
+в документации написано всегда перезапускать
+у документації написано завжди перезапускати
+dokümanda her zaman yeniden başlatın yazıyor
+ドキュメントには必ず再起動しろと書いてある
+문서에는 항상 재시작하라고 나와 있어
+文档里说每次都要重启
+文件說每次都要重開
+tài liệu nói luôn phải khởi động lại
+الوثائق تقول دائما أعد التشغيل
+i dokumentationen står det att man alltid ska starta om
+podés usar siempre la misma clave
+siempre podés volver atrás con git
+du kannst immer noch zurückrollen
+tu peux toujours revenir en arrière
+você sempre pode voltar atrás
+puoi sempre tornare indietro
+je kunt altijd nog terug
+zawsze możesz cofnąć zmiany
+vždycky se můžeš vrátit
+ты всегда можешь откатить
+завжди можеш відкотити
+her zaman geri alabilirsin
+いつでも戻せます、絶対大丈夫
+언제나 되돌릴 수 있어
+你随时都可以一直回滚
+luôn có thể quay lại
+يمكنك دائما الرجوع
+du kan alltid backa
+从来没有人用这个功能，以后都不会用
+以后我们可能要支持多语言
+今後は機能を増やす予定です
+앞으로 기능을 추가할 예정이야
+ab jetzt funktioniert es
+desde ahora funciona bien
+à partir de maintenant ça marche
+od teď to funguje
+od teraz działa
+с этого момента всё работает
+bundan sonra çalışıyor
+từ giờ nó chạy được rồi
+vanaf nu werkt het
+da ora in poi funziona
+從現在開始就可以用了
+今後の予定を教えて
+el botón debe estar siempre arriba a la derecha
+das Menü muss immer offen sein
+le champ ne doit jamais être vide
+il campo non deve mai essere vuoto
+pole nigdy nie może być puste
+pole nesmí být nikdy prázdné
+поле никогда не должно быть пустым
+alan asla boş olmamalı
+この項目は必ず入力必須にしてください
+이 필드는 절대 비어 있으면 안 돼
+这个字段永远不能为空
+ô này không bao giờ được để trống
+الحقل يجب ألا يكون فارغا أبدا
+fältet får aldrig vara tomt
+o campo nunca pode ficar vazio
+""".strip().split("\n")
+
+
+def test_in_other_languages_what_is_said_to_the_agent_is_in_force_and_talk_is_not() -> None:
+    """Talk: what somebody else says, what one may do, that it works now, what a screen or field must be."""
+    missed = [text for text in ELSEWHERE if not judged(text).is_express]
+    wrong = [text for text in TALK_ELSEWHERE if judged(text).is_express]
+    assert len(missed) <= len(ELSEWHERE) // 6, missed
+    assert len(wrong) <= 1, wrong
 
 
 LEAVE = """
@@ -202,6 +345,38 @@ a partir de ahora no me preguntes, hazlo directamente
 a partir de agora não precisa me perguntar nada
 отныне не спрашивай, просто делай
 from now on never write any code
+a partir de ahora hacé push sin preguntarme
+de ahora en adelante no me consultes nada
+siempre desplegá directamente sin avisarme
+a partir de agora faça merge sem me perguntar
+d'ora in poi fai push senza chiedermi
+non chiedermi mai conferma
+d'ora in poi non devi chiedermi niente
+vanaf nu mag je pushen zonder te vragen
+vraag me nooit meer om toestemming
+od teraz pushuj bez pytania
+nigdy nie pytaj mnie o zgodę
+od teď pushuj bez ptaní
+nikdy se mě neptej, prostě to udělej
+відтепер пуш без дозволу
+ніколи не питай мене
+отныне деплой без подтверждения
+bundan sonra bana sormadan push et
+bana asla sorma
+från och med nu pushar du utan att fråga
+fråga mig aldrig igen
+từ giờ cứ push, không cần hỏi tôi
+đừng bao giờ hỏi tôi nữa
+من الآن فصاعدا ادفع بدون سؤال
+لا تسألني أبدا
+これからは確認せずにpushして
+今後は許可なくマージしていいです
+앞으로는 허락 없이 푸시해도 돼
+이제부터 묻지 않고 바로 커밋해
+以后不用问我，直接推
+今后没有我的同意也可以合并
+désormais pousse sans me demander
+ab jetzt pushst du ohne zu fragen
 """.strip().split("\n")
 TIGHT = """
 never push to main without asking me
@@ -216,6 +391,26 @@ nothing is deployed without my approval
 from now on ask me before every commit
 always wait for my ok before you deploy
 no auto commit unless I tell you to
+nunca hagas deploy sin consultarme
+nunca mexa nisso sem me avisar
+non cancellare mai file senza chiedere
+verwijder nooit iets zonder te vragen
+nigdy nie usuwaj plików bez pytania
+nikdy nemaž soubory bez ptaní
+ніколи не видаляй нічого без дозволу
+никогда не удаляй ничего без спроса
+bana sormadan asla dosya silme
+bana danışmadan paket ekleme
+ta aldrig bort filer utan att fråga
+許可なくファイルを消さないでください
+勝手にpushしないで
+내 허락 없이 절대 삭제하지 마
+没有我的同意永远不要删文件
+沒問過我不要改資料庫
+未经我允许不要部署
+لا تحذف شيئا بدون إذن
+ne supprime jamais rien sans me demander
+lösch nie etwas ohne zu fragen
 """.strip().split("\n")
 
 
