@@ -311,7 +311,7 @@ def test_a_prompt_that_is_cut_to_the_limit_of_the_agent_is_searched_for_once(
     monkeypatch.setattr(SearchIndex, "search", searched)
     monkeypatch.setattr(Prompts, "compile", compiled)
     monkeypatch.setattr(hooks, "injected_text", lambda made, *_: "x" * (20_000 if len(budgets) == 1 else 9))
-    agent.prompt("what did we decide about the spring tide at Nordersiel?")
+    agent.prompt("look at the spring tide at Nordersiel")
     assert len(budgets) > 1 and len(asked) == 1
 
 
