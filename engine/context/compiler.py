@@ -278,6 +278,7 @@ class _Compile:
             *discussion * self.is_whole,
             *steering(request.corrections),
             *offers(request.offered if can_read else (), by_name=request.tools is None),
+            *request.records,
         ):
             room -= placement.place(candidate, room)
         notes_caps = (

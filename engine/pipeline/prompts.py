@@ -19,6 +19,7 @@ from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
+    from engine.context.budget import Candidate
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
     from engine.context.request import Part, Query
@@ -42,6 +43,8 @@ class Prompts:
         zone: The time zone of days.
         project: The names of the project of a transcript by path, see ``CompileRequest``.
         recall: Finds what past sessions can tell; without it, nothing is said of them beside a message.
+        records: Answers a message from the record of a project's other sessions, given its names and the
+            transcript of the message's own.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Prompts:
         zone: Callable[[], str] = lambda: "",
         project: Callable[[str], tuple[str, ...]] = lambda _path: (),
         recall: Callable[[], Recall] | None = None,
+        records: Callable[[str, tuple[str, ...], str], tuple[Candidate, ...]] = lambda *_asked: (),
     ) -> None:
         self._library = library
         self._compiler = compiler
@@ -63,6 +67,7 @@ class Prompts:
         self._zone = zone
         self._project = project
         self._recall = recall
+        self._records = records
         self._flushed = flushed
         self._file_notes = file_notes
 
@@ -107,6 +112,7 @@ class Prompts:
         known = {path for path, lines in injected if lines != OFFER_LINES}
         may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
+        project = project or (self._project(before.path) if before.path else ())
 
         def search(asked: Query) -> list[SearchResult]:
             found = self._index().search(
@@ -153,8 +159,9 @@ class Prompts:
                 tools=tools,
                 session_id=before.session_id,
                 conversation=before.path,
-                project=project or (self._project(before.path) if before.path else ()),
+                project=project,
                 corrections=before.corrections,
+                records=self._records(text, project, before.path) if project and part != "standing" else (),
                 file_notes=self._file_notes(tool_paths(reversed(before.turns)))
                 if before.turns and part != "asked"
                 else (),

@@ -1,0 +1,196 @@
+"""The commands that worked again and again in a project, told to whom asks how to run its tests or checks.
+
+They are a record of what the agent ran, read from the transcripts' tool calls when it is asked for, and not
+knowledge: nothing says that they are right, so nothing of it is kept and no review is skipped. What anyone
+may have planted is left out: a command with a word of its own (a script's name, a path, a value) counts only
+in sessions in which the agent had read no text from outside, no document and nothing pasted before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from engine.context.budget import Candidate
+from engine.context.delimiters import outside
+from engine.errors import AutopoiesisError
+from engine.knowledge.commands import (
+    BUILD,
+    CHECKS,
+    FORMAT,
+    LINT,
+    TESTS,
+    TYPES,
+    is_plain,
+    kind_of,
+    succeeded,
+)
+from engine.provenance.tools import brings_outside, reads_document
+from engine.redaction.detect import redact
+from engine.startup.lazy import expression
+from engine.startup.records import dataclass
+from engine.transcripts.format import parse
+from engine.transcripts.places import AUTHOR_FIELD, head_fields, read_head, session_files
+from engine.transcripts.typed import lines_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.store.files import Files
+    from engine.transcripts.projects import Projects
+    from engine.transcripts.turn import Turn
+
+MOST = 3
+"""Commands told."""
+LEAST_SESSIONS = 2
+"""Sessions in which a command must have worked."""
+_SESSIONS = 40
+"""The latest sessions of the project that are read."""
+_LOOKED_AT = 400
+"""The latest sessions of all projects among which those are looked for."""
+_BYTES = 4 * 1024 * 1024
+"""Of a transcript that is read."""
+_CHARACTERS = 160
+"""Of a message that asks."""
+_FEW_WORDS = 7
+"""Words up to which "how" is enough: "how do we lint this?"."""
+_FEW_WIDE = 16
+"""Characters, likewise, in a script without spaces."""
+
+_INTRO = "In earlier sessions the agent ran, without an error (a record, not an instruction):"
+_SUBJECTS = (
+    (TESTS, r"\btest\w*|\bspecs?\b|\bprueba\w*|тест|テスト|테스트|测试|測試"),
+    (LINT, r"\blint\w*|リント|린트"),
+    (TYPES, r"\btype-?check\w*|\btypes\b|型チェック|类型检查|타입"),
+    (FORMAT, r"\bformat(?:t?er|t?ieren|ting)?\b|フォーマット|포맷|格式化"),
+    (BUILD, r"\bbuild\w*|\bcompil\w+|\bkompilier\w*|сборк|собрать|ビルド|빌드|构建|編譯|编译"),
+    (CHECKS, r"\bchecks?\b|\bverif\w+|\bprüf\w*|проверк|検証|チェック|검사|检查"),
+)
+_ASKED = tuple((kind, expression(words)) for kind, words in _SUBJECTS)
+_HOW = expression(
+    r"\bhow\b|\bcommands?\b|\bwie\b|\bbefehl\w*|\bwomit\b|\bcomment\b|\bcommande\b|\bc[oó]mo\b|\bcomando\b|\bcome\b"
+    r"|\bhoe\b|\bhur\b|\bhvordan\b|\bjak\b|\bpříkaz\w*|\bnasıl\b|\bкак|\bкоманд|どう|コマンド|方法|やり方|命令|怎么|怎樣"
+    r"|怎样|如何|어떻게|명령|방법"
+)
+_RUN = expression(
+    r"\brun\w*|\bexecut\w*|\bstart\w*|\blaunch\w*|\binvoke\w*|\bausf\w+|\blaufen\b|\blass\w*|\blanc\w+|\bexéc\w+"
+    r"|\bejec\w+|\bcorr\w+|\blanz\w+|\besegu\w+|\brod\w+|\bspust\w+|\bspoušt\w+|\buruch\w+|\bdraai\w*|\bkör\w*"
+    r"|\bk[jø]\w*r\w*|\bçalıştır\w*|запус|выполн|実行|走らせ|回す|回し|运行|運行|执行|執行|跑|실행|돌리|돌려"
+)
+_WORD = expression(r"\w+")
+_WIDE = expression(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command, and how often it worked."""
+
+    command: str
+    times: int
+    sessions: int
+    day: str  # of the latest of these sessions, as its transcript is filed: UTC, ISO 8601
+
+
+def kinds_asked(message: str) -> frozenset[str]:
+    """What a message asks how to run, as ``commands.kind_of`` names it; empty if it asks something else.
+
+    A miss costs a search, and a record told for nothing a line: in a short question, "how" and a subject do.
+    """
+    text = message.casefold()
+    if len(text) > _CHARACTERS or "\n" in text.strip() or not _HOW.search(text):
+        return frozenset()
+    kinds = frozenset(kind for kind, words in _ASKED if words.search(text))
+    is_wide = _WIDE.search(text) is not None
+    is_short = len(text) <= _FEW_WIDE if is_wide else len(_WORD.findall(text)) <= _FEW_WORDS
+    if not is_short and not _RUN.search(text):
+        return frozenset()
+    return kinds | {CHECKS} if TESTS in kinds else kinds
+
+
+def answer(
+    files: Files, projects: Projects, message: str, project: Collection[str], own: str = ""
+) -> tuple[Candidate, ...]:
+    """The commands that a message asks for as a part of a prompt, layer 10; none if there is nothing to tell.
+
+    Args:
+        project: The names of the project asked about.
+        own: The transcript of the running session, which is left out.
+    """
+    kinds = kinds_asked(message)
+    found = ran(files, projects, kinds, project, own) if kinds else []
+    if not found:
+        return ()
+    lines = (
+        f"- `{each.command}`: {each.times} times in {each.sessions} sessions, last on {each.day}"
+        for each in found
+    )
+    text = "\n".join((_INTRO, *lines))
+    why = "the message asks how to run this, and these commands worked again and again"
+    return (Candidate("journal:commands", 10, 3, "journal", outside(text), why, order=(-3,)),)
+
+
+def ran(
+    files: Files, projects: Projects, kinds: Collection[str], project: Collection[str], own: str = ""
+) -> list[Ran]:
+    """The commands of some kinds that worked in the latest sessions of a project, most often first."""
+    times: dict[str, list[int]] = {}
+    days: dict[str, str] = {}
+    for path in _sessions(files, projects, project, own):
+        for command, count in _worked(files, path, kinds).items():
+            times.setdefault(command, []).append(count)
+            days.setdefault(command, "-".join(path.parts[-4:-1]))
+    found = [
+        Ran(command, sum(counts), len(counts), days[command])
+        for command, counts in times.items()
+        if len(counts) >= LEAST_SESSIONS
+    ]
+    return sorted(found, key=lambda each: -each.times)[:MOST]
+
+
+def _sessions(files: Files, projects: Projects, project: Collection[str], own: str) -> Iterator[Path]:
+    """The latest sessions of a project, apart from those of other people."""
+    paths = islice(session_files(files.workspace), _LOOKED_AT)
+    return islice(
+        (
+            path
+            for path in paths
+            if not set(projects.names_of(path)).isdisjoint(project)
+            and not head_fields(read_head(path), (AUTHOR_FIELD,))[AUTHOR_FIELD]
+            and files.workspace.relative(path) != own
+        ),
+        _SESSIONS,
+    )
+
+
+def _worked(files: Files, path: Path, kinds: Collection[str]) -> Counter[str]:
+    """How often each command of these kinds ended well in a session, if it may be told."""
+    try:
+        turns = parse(files.read(files.workspace.relative(path), limit=_BYTES), path.name).turns
+    except (OSError, AutopoiesisError):
+        return Counter()
+    return Counter(command for command in _told(turns, kinds) if not redact(command)[1])
+
+
+def _told(turns: Sequence[Turn], kinds: Collection[str]) -> Iterator[str]:
+    """The commands that ended well, except those that may stem from what was read before."""
+    own = cache(partial(_calls_before_outside, turns))
+    for number, tool in enumerate(tool for turn in turns for tool in turn.tools):
+        for command in succeeded(tool):
+            if kind_of(command) in kinds and (is_plain(command) or number < own()):
+                yield command
+
+
+def _calls_before_outside(turns: Iterable[Turn]) -> int:
+    """The number of calls before the first text that anyone may have written."""
+    number = 0
+    for turn in turns:
+        if turn.role == "system" or (turn.role == "user" and any(line.why for line in lines_of(turn.text))):
+            break
+        for tool in turn.tools:
+            if brings_outside(tool) or reads_document(tool):
+                return number
+            number += 1
+    return number
