@@ -31,6 +31,10 @@ LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
 ASKED_SCORE = 0.4
 """The same for an answer to an agent, which can ask for more."""
+ASKED_FLOOR = 0.2
+"""Relevance below which a result is probably no answer to an agent."""
+ASKED_SHARE = 0.7
+"""Share of the best relevance below which it is none either if another one from the same file is told."""
 _SAYS_ENOUGH = 3
 """A reply with fewer distinctive words is about its own conversation."""
 
@@ -178,7 +182,9 @@ def relevant(
     """
     best = max((each.score for each in results if each.worth is None), default=0.0)
     least = ASKED_SCORE if part == "asked" else LEAST_SCORE
+    again = ASKED_SHARE * max((each.relevance or 0.0 for each in results), default=0.0)
     kept: list[SearchResult] = []
+    told: set[str] = set()  # the files of those kept
     for result in results:
         if result.category == "topic" or result.path.startswith("archive/topics/"):
             reason = "topics are activated by triggers, scores or by hand, not by search"
@@ -192,12 +198,19 @@ def relevant(
             reason = "an agent's program wrote it"
         elif part == "message" and result.speaker and _is_log(result.text):
             reason = "a pasted log"
+        elif (
+            part == "asked"
+            and result.worth is None
+            and _relevance(result) < (least_relevance := again if result.path in told else ASKED_FLOOR)
+        ):
+            reason = f"probably no answer: {_relevance(result):.2f}, at least {least_relevance:.2f} needed"
         elif result.worth is None and result.score < least * best:
             reason = f"its score is below {least} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
             reason = "it says too little on its own"
         else:
             kept.append(result)
+            told.add(result.path)
             continue
         omit(left_out, result, reason)
     return kept

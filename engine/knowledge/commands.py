@@ -81,6 +81,7 @@ _INSTALLS = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the module
 )
 _WITH_PACKAGES = expression(r"\s(?!-)\S")
+_LONGEST = 500
 _ALONE = frozenset(
     {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
 )
@@ -88,9 +89,9 @@ _ALONE = frozenset(
 
 def commands_in(line: str) -> Iterator[str]:
     """The commands in a shell line that run a project tool, without parts that trim the output."""
+    if len(line) > _LONGEST or line.rstrip().endswith("…"):
+        return  # a script, or truncated in the transcript
     line = _CHANGES_PLACE.sub("", line.strip())
-    if line.endswith("…"):
-        return  # truncated in the transcript
     for part in re.split(r"\s*(?:&&|;)\s*", line):
         command = " ".join(_DROPPED.sub("", part).split())
         match = _RUNNER.fullmatch(command)
