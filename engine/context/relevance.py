@@ -31,10 +31,12 @@ LEAST_SCORE = 0.2
 """Share of the best score below which a result is dropped."""
 ASKED_SCORE = 0.4
 """The same for an answer to an agent, which can ask for more."""
-ASKED_FLOOR = 0.2
-"""Relevance below which a result is probably no answer to an agent."""
 ASKED_SHARE = 0.7
-"""Share of the best relevance below which it is none either if another one from the same file is told."""
+"""Share of the best relevance below which one more result from a file is left out of an answer to an agent.
+
+Of 198 commits, an answer of at most 2,048 tokens then holds what was said in their session for 79.8 % instead
+of 80.8 %, in 1,352 tokens instead of 1,868. A bound on first results would lose more than it saves.
+"""
 _SAYS_ENOUGH = 3
 """A reply with fewer distinctive words is about its own conversation."""
 
@@ -198,12 +200,8 @@ def relevant(
             reason = "an agent's program wrote it"
         elif part == "message" and result.speaker and _is_log(result.text):
             reason = "a pasted log"
-        elif (
-            part == "asked"
-            and result.worth is None
-            and _relevance(result) < (least_relevance := again if result.path in told else ASKED_FLOOR)
-        ):
-            reason = f"probably no answer: {_relevance(result):.2f}, at least {least_relevance:.2f} needed"
+        elif part == "asked" and result.path in told and result.worth is None and _relevance(result) < again:
+            reason = f"not relevant enough for more of its file: {_relevance(result):.2f}, {again:.2f} needed"
         elif result.worth is None and result.score < least * best:
             reason = f"its score is below {least} of the best one"
         elif result.speaker and 0 < len(result.text) < _SHORT and not telling(literal_terms(result.text)):
