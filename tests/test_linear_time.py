@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from engine.context.relevance import _without_log
+from engine.knowledge.asked import kinds_asked
 from engine.knowledge.commands import commands_in, is_plain
-from engine.knowledge.ran import kinds_asked
 from engine.provenance.disguise import odd_paths
 from engine.recall.recall import is_assent
 from engine.rules.habits import habit

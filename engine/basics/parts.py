@@ -325,9 +325,13 @@ class BasicParts:
 
     def _records(self, message: str, project: tuple[str, ...], own: str) -> tuple[Candidate, ...]:
         """The commands that worked in a project, if a message asks for them."""
-        from engine.knowledge.ran import answer  # noqa: PLC0415 — not needed for a test message
+        from engine.knowledge.asked import kinds_asked  # noqa: PLC0415 — not needed for a test message
 
-        return answer(self.files, self.projects, message, project, own)
+        if not (kinds := kinds_asked(message)):
+            return ()
+        from engine.knowledge.ran import answer  # noqa: PLC0415 — rarely asked for
+
+        return answer(self.files, self.projects, kinds, project, own)
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
         """The note files that apply to some paths; loads nothing if there are no notes."""

@@ -386,19 +386,21 @@ def test_irrelevant_results_are_left_out(space: Space) -> None:
 
 
 def test_an_answer_to_an_agent_ends_where_the_next_piece_is_probably_none(space: Space) -> None:
-    best, again, other, nearly = (
+    best, second, third, fourth, other, no_more = (
         said(OWN, 10, "The cache is warm at noon.", relevance=0.8),
         said(OWN, 20, "Then the tables of the harbour were printed.", relevance=0.5),
+        said(OWN, 30, "The cache of the harbour was empty on that day.", relevance=0.6),
+        said(OWN, 40, "A warm cache is what the tables need.", relevance=0.7),
         said("raw/conversations/b.md", 10, "A cold cache made the tables late.", relevance=0.3),
-        said(OWN, 30, "The cache of the harbour is warm by noon.", relevance=0.6),
+        said("raw/conversations/b.md", 20, "Nobody looked at them.", relevance=0.3),
     )
-    found = [best, again, other, nearly]
+    found = [best, second, third, fourth, other, no_more]
 
     def shown(part: Part) -> list[str]:
         compiled = space.compile("Is the cache warm?", retrieve=lambda query: found, part=part, budget=1500)
         return [each.text for each in compiled.sections if each.layer == 10]
 
-    assert set(shown("asked")) == {best.text, other.text, nearly.text}
+    assert set(shown("asked")) == {best.text, second.text, fourth.text, other.text}
     assert set(shown("whole")) == {each.text for each in found}
 
 
