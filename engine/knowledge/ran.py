@@ -40,8 +40,8 @@ _SESSIONS = 40
 """The latest sessions of the project that are read."""
 _LOOKED_AT = 400
 """The latest sessions of all projects among which those are looked for."""
-_BYTES = 4 * 1024 * 1024
-"""Of a transcript that is read."""
+_BYTES = 16 * 1024 * 1024
+"""Of all transcripts that are read, in about a second: a hook waits for it."""
 _INTRO = "In earlier sessions the agent ran, without an error (a record, not an instruction):"
 
 
@@ -83,8 +83,14 @@ def ran(
     """The commands of some kinds that worked in the latest sessions of a project, most often first."""
     times: dict[str, list[int]] = {}
     days: dict[str, str] = {}
+    left = _BYTES
     for path in _sessions(files, projects, project, own):
-        for command, count in _worked(files, path, kinds).items():
+        try:
+            data = files.read(files.workspace.relative(path), limit=left)
+        except (OSError, AutopoiesisError):
+            continue
+        left -= len(data)
+        for command, count in _worked(parse(data, path.name).turns, kinds).items():
             times.setdefault(command, []).append(count)
             days.setdefault(command, "-".join(path.parts[-4:-1]))
     found = [
@@ -110,12 +116,8 @@ def _sessions(files: Files, projects: Projects, project: Collection[str], own: s
     )
 
 
-def _worked(files: Files, path: Path, kinds: Collection[str]) -> Counter[str]:
+def _worked(turns: Sequence[Turn], kinds: Collection[str]) -> Counter[str]:
     """How often each command of these kinds ended well in a session, if it may be told."""
-    try:
-        turns = parse(files.read(files.workspace.relative(path), limit=_BYTES), path.name).turns
-    except (OSError, AutopoiesisError):
-        return Counter()
     return Counter(command for command in _told(turns, kinds) if not redact(command)[1])
 
 
