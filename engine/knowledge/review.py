@@ -113,7 +113,8 @@ class ReviewQueue:
                     found[name] = item
             elif name in found and isinstance(again, str):
                 known = found[name]
-                why = WHY["named"] if record.get("named") is True else known.why
+                is_named = record.get("named") is True and group_of(known.why) in ("commands", "outside")
+                why = WHY["named"] if is_named else known.why
                 found[name] = replace(
                     known, why=why, times=known.times + _times(record), places=known.places + 1
                 )
