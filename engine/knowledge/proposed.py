@@ -88,7 +88,7 @@ FORMER = {
 """Reasons in records of earlier versions, and what they are called now."""
 
 TITLES: dict[Group, str] = {
-    "commands": "commands that worked again and again",
+    "commands": "commands that you named, or that worked again and again",
     "decisions": "decisions and corrections",
     "lessons": "lessons",
     "tasks": "tasks",
