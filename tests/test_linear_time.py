@@ -12,7 +12,10 @@ from collections.abc import Callable
 import pytest
 
 from engine.context.relevance import _without_log
+from engine.knowledge.asked import kinds_asked
+from engine.knowledge.commands import commands_in, is_plain
 from engine.provenance.disguise import odd_paths
+from engine.recall.recall import is_assent
 from engine.rules.habits import habit
 from engine.rules.rulebook import rules_in
 from engine.rules.sentences import rules_in as sentences_in
@@ -46,6 +49,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "pasted logs": _without_log,
     "words of passages": words_of,
     "prose": is_prose,
+    "answers": lambda text: is_assent(f"Question: a\nAnswer: {text}"),
+    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}")],
+    "what is asked to run": kinds_asked,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
     "traces": lambda text: Traces().add("/a", "\n".join(f"{start}{text}" for start in TOOL_LINES)),

@@ -21,6 +21,7 @@ from engine.topics.library import TopicLibrary
 if TYPE_CHECKING:
     from engine.activation.decisions import DecisionLog
     from engine.activation.pipeline import WatcherPipeline
+    from engine.context.budget import Candidate
     from engine.context.compiler import ContextCompiler
     from engine.conversations.conversations import Conversations
     from engine.conversations.turns import Turns
@@ -313,6 +314,7 @@ class BasicParts:
             lambda path: self.projects.names_of(self.workspace.root / path),
             lambda: self.recall,
             lambda names: self.projects.doubtful(names),
+            self._records,
         )
 
     @part
@@ -321,6 +323,16 @@ class BasicParts:
         from engine.recall.recall import Recall  # noqa: PLC0415 — not needed for a test message
 
         return Recall(lambda: self.index, self.files, lambda: self.config.hooks.past_sessions, self.clock)
+
+    def _records(self, message: str, project: tuple[str, ...], own: str) -> tuple[Candidate, ...]:
+        """The commands that worked in a project, if a message asks for them."""
+        from engine.knowledge.asked import kinds_asked  # noqa: PLC0415 — not needed for a test message
+
+        if not (kinds := kinds_asked(message)):
+            return ()
+        from engine.knowledge.ran import answer  # noqa: PLC0415 — rarely asked for
+
+        return answer(self.files, self.projects, kinds, project, own)
 
     def _file_notes(self, paths: Sequence[str]) -> tuple[str, ...]:
         """The note files that apply to some paths; loads nothing if there are no notes."""

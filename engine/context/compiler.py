@@ -278,6 +278,7 @@ class _Compile:
             *discussion * self.is_whole,
             *steering(request.corrections),
             *offers(request.offered if can_read else (), by_name=request.tools is None),
+            *request.records,
         ):
             room -= placement.place(candidate, room)
         notes_caps = (
@@ -404,7 +405,12 @@ class _Compile:
             results = without_others(results, request.conversation, request.message, self.placement.left_out)
         self.share = share_of_room(results, request.part)
         kept = relevant(
-            results, self.placement.left_out, request.part, request.message, anything=bool(self.share)
+            results,
+            self.placement.left_out,
+            request.part,
+            request.message,
+            wanted.tokens,
+            anything=bool(self.share),
         )
         if not kept:
             return None

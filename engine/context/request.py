@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal
 
 from engine.activation.trace import Correction, Trace
+from engine.context.budget import Candidate
 from engine.context.tools import ToolDefinition
 from engine.search.results import SearchResult
 from engine.search.worth import Room
@@ -67,6 +68,7 @@ class CompileRequest:
     """Whether MEMORY.md may be included, by subscriptions and search results too; it is private."""
     corrections: tuple[Correction, ...] = ()  # hints of output watchers (spec 4.3)
     file_notes: tuple[str, ...] = ()  # paths of notes about files used in the conversation
+    records: tuple[Candidate, ...] = ()  # of earlier sessions, which answer the message
     tools: tuple[ToolDefinition, ...] | None = None
     """Tools offered to the model; ``None`` for an agent with its own tools."""
     part: Part = "whole"

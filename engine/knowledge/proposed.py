@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
+from engine.knowledge.commands import is_plain
 from engine.provenance.hold import OUTSIDE, PASTED, REPEATED, SAYS_TOOL, Doubt, doubt_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,17 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 """In list order: what is most useful first, what could do harm last."""
 
 Reason = Literal[
-    "command", "correction", "plan", "marked", "lesson", "summary", "upkeep", "person", "agent", "outside"
+    "command",
+    "named",
+    "correction",
+    "plan",
+    "marked",
+    "lesson",
+    "summary",
+    "upkeep",
+    "person",
+    "agent",
+    "outside",
 ]
 
 TOO_LONG = "is longer than "
@@ -33,6 +44,7 @@ REFUSED = "cannot be written: "
 
 WHY: dict[Reason, str] = {
     "command": "this command succeeded repeatedly",
+    "named": "you named this command, and it succeeded",
     "correction": "you corrected the agent or gave it a rule",
     "plan": "you approved this plan",
     "marked": "it is marked in the conversation",
@@ -54,6 +66,7 @@ _KINDS: Mapping[Category, Group] = {
 }
 _BY_REASON: Mapping[Reason, Group] = {
     "command": "commands",
+    "named": "commands",
     "lesson": "lessons",
     "correction": "decisions",
     "plan": "decisions",
@@ -75,7 +88,7 @@ FORMER = {
 """Reasons in records of earlier versions, and what they are called now."""
 
 TITLES: dict[Group, str] = {
-    "commands": "commands that worked again and again",
+    "commands": "commands that you named, or that worked again and again",
     "decisions": "decisions and corrections",
     "lessons": "lessons",
     "tasks": "tasks",
@@ -144,8 +157,9 @@ def why_held(item: Item, voices: Voices) -> Doubt | None:
         return Doubt(item.why) if doubt is None or group_of(item.why) == "risky" else doubt
     if not item.why or (doubt is not None and item.why.startswith(TOO_LONG)):
         return doubt
-    if doubt is not None and (
-        group_of(doubt.reason) == "risky" or (doubt.reason == OUTSIDE and item.voice != "person")
-    ):
+    is_own = item.voice == "person" or (
+        group_of(item.why) == "commands" and is_plain(item.text.partition("**: ")[2])
+    )
+    if doubt is not None and (group_of(doubt.reason) == "risky" or (doubt.reason == OUTSIDE and not is_own)):
         return doubt
     return Doubt(item.why)

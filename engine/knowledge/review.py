@@ -113,7 +113,11 @@ class ReviewQueue:
                     found[name] = item
             elif name in found and isinstance(again, str):
                 known = found[name]
-                found[name] = replace(known, times=known.times + _times(record), places=known.places + 1)
+                is_named = record.get("named") is True and group_of(known.why) in ("commands", "outside")
+                why = WHY["named"] if is_named else known.why
+                found[name] = replace(
+                    known, why=why, times=known.times + _times(record), places=known.places + 1
+                )
             elif name in found and verdict in VERDICTS:
                 text = record.get("text", "")
                 found[name] = replace(
@@ -312,6 +316,7 @@ def _again(each: PendingItem, name: str) -> dict[str, Any]:
     return {
         "at": each.at, "id": name, "again": each.id, "times": each.times,
         "source": each.source, "line": each.line, "sha256": each.sha256,
+        **({"named": True} if each.why == WHY["named"] else {}),
     }  # fmt: skip
 
 
@@ -332,7 +337,7 @@ class _Index:
     def add(self, each: PendingItem) -> None:
         item, place = each.item, _place(each.item)
         self._exact.setdefault((*place, normalised(item.text)), each.id)
-        if item.category not in ("playbooks", "files", "changes") and each.why != WHY["command"]:
+        if item.category not in ("playbooks", "files", "changes") and group_of(each.why) != "commands":
             # The id takes the place of the entry's line.
             entry = Entry("", 0, 0, each.id, (), item.text, each.origin.name, each.origin.day, "")
             self._alike.setdefault(place, SimilarEntries()).add(entry)

@@ -24,6 +24,7 @@ from engine.store.zone import local_day
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
+    from engine.context.budget import Candidate
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
     from engine.context.request import Part, Query
@@ -55,6 +56,8 @@ class Prompts:
         project: The names of the project of a transcript by path, see ``CompileRequest``.
         doubtful: The projects that may be the same as one with some names.
         recall: Finds what past sessions can tell; without it, nothing is said of them beside a message.
+        records: Answers a message from the record of a project's other sessions, given its names and the
+            transcript of the message's own.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Prompts:
         project: Callable[[str], tuple[str, ...]] = lambda _path: (),
         recall: Callable[[], Recall] | None = None,
         doubtful: Callable[[Sequence[str]], Sequence[str]] = lambda _names: (),
+        records: Callable[[str, tuple[str, ...], str], tuple[Candidate, ...]] = lambda *_asked: (),
     ) -> None:
         self._library = library
         self._compiler = compiler
@@ -78,6 +82,7 @@ class Prompts:
         self._project = project
         self._doubtful = doubtful
         self._recall = recall
+        self._records = records
         self._flushed = flushed
         self._file_notes = file_notes
 
@@ -174,6 +179,7 @@ class Prompts:
                 project=project,
                 doubtful=lambda: self._doubtful(project),
                 corrections=before.corrections,
+                records=self._records(text, project, before.path) if project and part != "standing" else (),
                 file_notes=self._file_notes(tool_paths(reversed(before.turns)))
                 if before.turns and part != "asked"
                 else (),

@@ -99,11 +99,12 @@ _NAMELESS = "tool"
 """The name of a call in logs that do not name its tool."""
 _TOLD = expression(r"(?:[A-Za-z]+ ){1,3}")
 _OWN = _words(
-    "ask_followup_question ask_question askuserquestion await get_errors question request_user_input "
-    "semantic_search semantic_search_full switch_mode tasklist taskget taskstop taskupdate toolsearch wait"
+    "ask_followup_question ask_question askuserquestion await enterworktree exitworktree get_errors question "
+    "request_user_input semantic_search semantic_search_full switch_mode tasklist taskget "
+    "taskstop taskupdate toolsearch wait"
 )
-"""Tools with which an agent asks the person, searches its workspace, waits for its own command, or lists its
-tasks or tools."""
+"""Tools with which an agent asks the person, searches its workspace, changes its folder, waits for its own
+command, or lists its tasks or tools."""
 _RUNNERS = _words("monitor running")
 """Names of tools, without "shell" or the like, that run a command."""
 _RECORDS = _words("added applied commit knowledge")

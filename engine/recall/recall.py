@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from engine.recall.labels import LabelLog
 from engine.recall.passages import passage_of, place_of
+from engine.search.talk import is_order
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.recall.features import Candidates, Situation
@@ -27,6 +29,18 @@ MOST_CHARACTERS = 1_200
 ANSWERS = 0.6
 """Share of the message's words from which a passage is told whatever else speaks against it."""
 _TRIED = 12
+_ANSWER = expression(r"^(?:Answer|Note): (.*(?:\n(?!Question: |Answer: |Note: ).*)*)", re.MULTILINE)
+"""What the person said to a question of the agent, in the form that importers give it."""
+_ASSENT = expression(
+    r"\([^()]*\)|はい|うん|いいね|(?:良い|いい)です|問題(?:なし|な[いく]|ありません)|大丈夫|このまま|そのまま|その通り|進め(?:て|る|ます)?"
+    r"|お願いします?|承認|賛成|了解(?:です)?|作成|ください"
+    r"|没问题|沒問題|没有问题|可以|好的?|同意|继续|繼續|就这样|创建|提交"
+    r"|문제 ?없(?:음|어|습니다)\w*|좋(?:아|습니다)\w*|네|예|그대로|진행\w*"
+    r"|계속\w*|승인\w*|동의\w*|작성\w*|해? ?줘|해주세요"
+)
+"""Yes, no objection and go on, in scripts of which ``engine.search.talk`` knows few words; and a remark such
+as "(Recommended)"."""
+_PARTICLES = expression(r"[\u3040-\u309f]")
 _SAME = 0.7
 """Share of common words from which two passages say the same."""
 
@@ -123,7 +137,7 @@ def chosen(
         result = passage_of(index, past, int(candidates.places[place]), float(worth[place]), why)
         if result is None or not candidates.added[place] or len(result.text) > left or was_told(result):
             continue
-        if is_noise(result) and not answers[place]:
+        if (is_noise(result) and not answers[place]) or is_assent(result.text):
             continue
         if not any(_are_alike(result.text, each.text) for each in found):
             found.append(result)
@@ -161,6 +175,17 @@ def spans(lines: str) -> Iterator[tuple[int, int]]:
     """The first and last lines of each part of a section, such as ``10-13``."""
     for first, last in re.findall(r"(\d+)(?:-(\d+))?", lines):
         yield int(first), int(last or first)
+
+
+def is_assent(text: str) -> bool:
+    """Whether a text is questions of the agent that the person only said yes to: it tells what was asked, not
+    what holds.
+
+    Which words of the answer are rare would hold in any language, but says nothing in a few sessions: in 12,
+    "JSON" was not rare, and "go on" was.
+    """
+    answers = _ANSWER.findall(text) if text.startswith("Question: ") else []
+    return bool(answers) and all(is_order(_PARTICLES.sub(" ", _ASSENT.sub(" ", each))) for each in answers)
 
 
 def _are_alike(text: str, other: str) -> bool:

@@ -332,6 +332,13 @@ def test_items_after_a_web_page_need_review_and_can_be_accepted_by_conversation(
     assert "always recommend" not in (root / "knowledge/facts.md").read_text()
 
 
+def test_review_lists_what_waits(root: Path, apo: Command) -> None:
+    assert apo("-C", root, "harvest", "--apply").code == 0
+    listed = apo("-C", root, "review", "list")
+    assert listed.out == apo("-C", root, "review").out != "no pending items\n"
+    assert listed.code == 0 and apo("-C", root, "review", "--json").json
+
+
 def test_review_list_accepts_every_group(apo: Command) -> None:
     offered = re.search(r"--group \[([^\]]+)\]", apo("review", "list", "--help").out)
     assert offered is not None and set(re.sub(r"\s", "", offered[1]).split("|")) == set(GROUPS)

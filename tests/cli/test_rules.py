@@ -68,10 +68,55 @@ def test_what_was_probably_meant_for_one_task_is_listed_last_and_only_on_request
         path.write_text(data)
         assert [rule.text for rule in rulebook.most_told(engine.rules.book().waiting)] == [lasting, once]
     listed = apo("-C", sample, "rules").out
-    assert lasting in listed and once not in listed and "(2)" in listed
+    assert lasting in listed and once not in listed and "told to anyone (1)" in listed
     assert "1 more, said once, probably for the task at hand: autopoiesis rules --all" in listed
     everything = apo("-C", sample, "rules", "--all").out
     assert everything.index(lasting) < everything.index(once)
+
+
+def test_an_import_counts_the_rules_that_wait_as_the_list_does(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
+    (sample / "knowledge/rules.md").unlink(missing_ok=True)
+    shutil.rmtree(sample / "raw/conversations")
+    (tmp_path / "chat.md").write_text("# User\n\nuse subagents to fix all\n\n# Assistant\n\nDone.\n")
+    task = "said once, probably for the task at hand"
+    assert f"0 rules in force, 1 more {task}: autopoiesis rules" in apo("-C", sample, "import", tmp_path).out
+    listed = apo("-C", sample, "rules").out
+    assert f"1 sentence of yours, {task}: autopoiesis rules --all" in listed
+    assert "Waiting for you" not in listed and "use subagents" in apo("-C", sample, "rules", "--all").out
+
+
+def test_without_rules_the_list_says_what_can_be_done(apo: Command, tmp_path: Path) -> None:
+    root = tmp_path / "memory"
+    root.mkdir()
+    (root / "memory-config.yaml").write_text("")
+    assert "to import some: autopoiesis import" in apo("-C", root, "rules").out
+    day = root / "raw/conversations/2031/01/01"
+    day.mkdir(parents=True)
+    day.joinpath("1000-ses_00000001-work.md").write_text(
+        "---\nsession_id: ses_00000001\n---\n\n# Work\n\n## 10:00 — user\n\nHi\n"
+    )
+    assert "learn them from 1 session: autopoiesis rules learn" in apo("-C", root, "rules").out
+    apo("-C", root, "rules", "learn")
+    assert "nothing that you said holds on" in apo("-C", root, "rules").out
+    assert "none of 1 session names the folder" in apo("-C", root, "projects").out
+    name = apo("-C", root, "rules", "add", "Answer briefly.", "--json").json["rules"][0]["id"]
+    apo("-C", root, "rules", "drop", name)
+    assert "no rule is in force or waits; 1 other: autopoiesis rules --all" in apo("-C", root, "rules").out
+
+
+def test_a_copy_of_a_message_is_shown_and_not_counted(apo: Command, sample: Path, tmp_path: Path) -> None:
+    shutil.rmtree(sample / "raw/conversations")
+    said = "from now on always keep the changelog up to date in every pull request that you open for me"
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.md").write_text(
+            f"# User\n\n{said}\n\n# Assistant\n\nDone.\n\n# User\n\nThen look at {name}.\n"
+        )
+    assert apo("-C", sample, "import", tmp_path).code == 0
+    [rule] = [each for each in apo("-C", sample, "rules", "--json").json if "changelog" in each["text"]]
+    why = apo("-C", sample, "rules", "why", rule["id"]).out
+    assert "said in 1 session, and as a copy in 1 more" in why and why.count("raw/conversations") == 2
 
 
 def test_why_shows_what_replaced_or_ended_a_rule(apo: Command, sample: Path, tmp_path: Path) -> None:

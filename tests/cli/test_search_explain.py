@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
+from engine.gateways.memory import Memory
 from engine.search.results import SearchResult, Share
 from tests.cli.conftest import Command
 
@@ -31,6 +32,19 @@ def test_explain_adds_up_the_parts_and_shows_both_ranks(apo: Command, sample: Pa
     assert "rank 3 by words, – by meaning" in explained
     plain = apo("-C", sample, "search", "pool").out
     assert "words .41" not in plain and "rank" not in plain
+
+
+def test_recall_answers_as_the_mcp_tool_does(apo: Command, sample: Path) -> None:
+    question = "What did Odile ask for?"
+    with Engine.open(sample) as engine:
+        answer = Memory(engine, folder=str(Path.cwd())).recall(question, budget=900)
+    assert (
+        answer.sources
+        and f"{answer.plain()}\n" == apo("-C", sample, "recall", question, "--budget", "900").out
+    )
+    shown = apo("-C", sample, "recall", *question.split(), "--budget", "900", "--json").json
+    assert shown == answer.model_dump(mode="json")
+    assert apo("-C", sample, "recall", "hello").out == "the memory has no answer\n"
 
 
 @pytest.mark.usefixtures("one_result")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from engine.context.budget import Placement
 from engine.context.compiled import Compiled
 from engine.context.relevance import ENOUGH, FLOOR
-from engine.context.request import Query
+from engine.context.request import Part, Query
 from engine.context.retrieved import Retrieved
 from engine.context.tokens import count
 from engine.errors import IndexFailed
@@ -383,6 +383,25 @@ def test_irrelevant_results_are_left_out(space: Space) -> None:
     assert "{rag-context}" not in compiled.text
     [left] = compiled.left_out
     assert left.reason == "not relevant enough: 0.27, at least 0.28 needed"
+
+
+def test_an_answer_to_an_agent_ends_where_the_next_piece_is_probably_none(space: Space) -> None:
+    best, second, third, fourth, other, no_more = (
+        said(OWN, 10, "The cache is warm at noon.", relevance=0.8),
+        said(OWN, 20, "Then the tables of the harbour were printed.", relevance=0.5),
+        said(OWN, 30, "The cache of the harbour was empty on that day.", relevance=0.6),
+        said(OWN, 40, "A warm cache is what the tables need.", relevance=0.7),
+        said("raw/conversations/b.md", 10, "A cold cache made the tables late.", relevance=0.3),
+        said("raw/conversations/b.md", 20, "Nobody looked at them.", relevance=0.3),
+    )
+    found = [best, second, third, fourth, other, no_more]
+
+    def shown(part: Part) -> list[str]:
+        compiled = space.compile("Is the cache warm?", retrieve=lambda query: found, part=part, budget=1500)
+        return [each.text for each in compiled.sections if each.layer == 10]
+
+    assert set(shown("asked")) == {best.text, second.text, fourth.text, other.text}
+    assert set(shown("whole")) == {each.text for each in found}
 
 
 def test_less_relevant_results_get_less_room(space: Space) -> None:

@@ -125,6 +125,7 @@ def test_a_fresh_copy_of_an_old_conversation_is_not_live(root: Path) -> None:
     put(root, "turn-dated.md", (head % ("", "2026-06-12 18:30")).encode(), minutes=1)
     put(root, "turn-now.md", (head % ("", "18:45")).encode(), minutes=1)
     put(root, "nothing-told.md", minutes=1)
+    put(root, "imported.md", (head % ("imported_from: ~/chat.md\n", "18:45")).encode(), minutes=1)
     assert {name for name, each in found(root).items() if each.kind == "live"} == {
         "log-new.jsonl", "log-none.jsonl", "turn-dated.md", "turn-now.md", "nothing-told.md",
     }  # fmt: skip

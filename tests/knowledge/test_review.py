@@ -66,6 +66,17 @@ def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
     assert [each.item.text for each in queue.waiting()] == ["One.", "Two."]
 
 
+def test_a_command_that_the_person_names_in_a_later_conversation_is_shown(queue: ReviewQueue) -> None:
+    ran = replace(waiting("**Run the checks**: bun verify", WHY["command"]), sha256="1" * 64)
+    named = replace(ran, id="b" * 12, why=WHY["named"])
+    assert queue.put([ran]).new == 0 and queue.waiting() == ()
+    assert queue.put([named]).new == 1
+    assert [(each.why, each.times, each.group) for each in queue.waiting()] == [(WHY["named"], 2, "commands")]
+    risky = replace(waiting("**Build**: make evil", "names a payment account"), id="c" * 12)
+    queue.put([risky, replace(risky, id="d" * 12, why=WHY["named"])])
+    assert queue.get("c").group == "risky", "what is dangerous stays so"
+
+
 def test_settled_items_are_never_queued_again(queue: ReviewQueue) -> None:
     item = waiting("Trust me.")
     queue.put([item, waiting("Two.")])

@@ -84,6 +84,7 @@ def test_without_rules_it_says_that_none_were_learned(engine: Engine, past: list
     assert report.rules == 0
     assert figures(report)[0].value == "none were learned yet"
     assert summary(report).startswith("In 27 sessions, ") and "would have been told" in summary(report)
+    assert "of these, two words of a line came up later." in summary(report)
 
 
 def test_the_command_prints_the_figures_and_the_prompts(workspace: Path, past: list[str], say: Say) -> None:

@@ -128,6 +128,29 @@ def test_noise_is_told_where_it_answers_the_message(engine: Engine, say: Say) ->
     assert list(map(place_of, find(engine, AGAIN))) == told
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_told"),
+    [
+        ("OK, go ahead", False),
+        ("このまま進める (Recommended)", False),
+        ("問題なし、PR 作成へ", False),
+        ("문제 없습니다. 진행해 줘", False),
+        ("Keep the pontoon out of it", True),
+        ("OK\nbut the pontoon stays", True),
+        ("JSON", True),
+        ("桟橋", True),
+    ],
+)
+def test_a_question_that_the_person_only_said_yes_to_is_not_told(
+    engine: Engine, say: Say, answer: str, is_told: bool
+) -> None:
+    for number, words in enumerate(SUBJECTS):
+        say(DAY.format(number + 1), asked(words), did(words) + found(words))
+    question = f"Question: {AGAIN} Shall I look at it?"
+    say(DAY.format(15), "Go on.", "I ask.", f"{question}\nAnswer: {answer}", kind=" [answer]")
+    assert any(each.text.startswith(question) for each in find(engine, AGAIN)) == is_told
+
+
 def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say) -> None:
     say(DAY.format(1), asked(FERRY), found(FERRY))
     assert find(engine, AGAIN) == []

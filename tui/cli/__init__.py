@@ -41,6 +41,7 @@ COMMANDS = {
     "tune": "tui.cli.tune:tune",
     "compile": "tui.cli.prompt:compile_prompt",
     "search": "tui.cli.search:search",
+    "recall": "tui.cli.search:recall",
     "preset": "tui.cli.config:preset",
     "probe": "tui.cli.probe:probe",
     "send": "tui.cli.prompt:send",

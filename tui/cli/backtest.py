@@ -81,7 +81,7 @@ def backtest(
     if show_all:
         _show("All that would have been told:", found.told)
     else:
-        _show("Told, and most of it came up later:", found.best)
+        _show("Told, and words of it came up later, the most first:", found.best)
         _show("Told, and nothing of it came up, the longest first:", found.worst)
     emit(f"\n{CANNOT_KNOW}")
 

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import HarvestRefused
-from tui.cli.base import commit_text, emit, emit_json, emit_problems, emitted_json, group, plain, table
+from tui.cli.base import (
+    commit_text,
+    emit,
+    emit_json,
+    emit_problems,
+    emitted_json,
+    group,
+    invocation,
+    json_option,
+    plain,
+    table,
+)
 from tui.render.figures import dollars, plural, sizes
 
 if TYPE_CHECKING:
@@ -170,9 +181,20 @@ _group_option = click.option(
 _from_option = click.option("--from", "origin", metavar="NAME", help="All items from a conversation.")
 
 
-@group("list", "accept 5e2277cb", "accept --group commands", "accept --from 2026-06-11-vestrand-gateway-call")
-def review() -> None:
-    """Review proposed items, and items held back because they could be planted."""
+@group(
+    "",
+    "accept 5e2277cb",
+    "accept --group commands",
+    "accept --from 2026-06-11-vestrand-gateway-call",
+    invoke_without_command=True,
+)
+@json_option
+@click.pass_context
+def review(context: click.Context, as_json: bool) -> None:
+    """List what waits for your review, by group: proposed items, and what could be planted."""
+    if context.invoked_subcommand is None:
+        with invocation().engine() as engine:
+            _list(engine, as_json)
 
 
 @review.verb("list", "--all")
@@ -183,11 +205,22 @@ def review_list(
     engine: Engine, everything: bool, group: str | None, origin: str | None, as_json: bool
 ) -> None:
     """List pending items by group, the most useful first, each with the line it comes from."""
+    _list(engine, as_json, everything=everything, wanted=group, origin=origin)
+
+
+def _list(
+    engine: Engine,
+    as_json: bool,
+    *,
+    everything: bool = False,
+    wanted: str | None = None,
+    origin: str | None = None,
+) -> None:
     from engine.knowledge.proposed import GROUPS, TITLES  # noqa: PLC0415 — not for `--help`
 
     queue = engine.knowledge.review.queue
     found = queue.all() if everything else queue.waiting()
-    found = tuple(each for each in found if _matches(each, group, origin))
+    found = tuple(each for each in found if _matches(each, wanted, origin))
     if emitted_json(as_json, found):
         return
     if not found:

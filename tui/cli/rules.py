@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.transcripts.places import session_files
 from tui.cli.base import (
     commit_text,
     emit,
@@ -39,6 +40,7 @@ _BLOCKS: dict[State, str] = {
 }
 """The heading of each block of the list."""
 _USUAL: tuple[State, ...] = ("in force", "waiting")
+_UNLIKELY = "said once, probably for the task at hand"
 
 
 @group("", "accept 3f2a91c", "why 3f2a91c", invoke_without_command=True)
@@ -65,14 +67,17 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
     if emitted_json(as_json, [{**plain(rule), "where": rule.where} for rule in found]):
         return
     if not found:
-        emit("no rules yet; learn them from your sessions: autopoiesis rules learn")
+        emit(_none(engine))
         return
     for state in _BLOCKS:
         mine = [rule for rule in found if rule.state == state]
         if not mine and state not in _USUAL:
             continue
-        emit(f"{_BLOCKS[state]} ({len(mine)})")
         likely = [rule for rule in mine if every or not is_unlikely(rule)]
+        if mine and not likely:
+            emit(f"{plural(len(mine), 'sentence')} of yours, {_UNLIKELY}: autopoiesis rules --all\n")
+            continue
+        emit(f"{_BLOCKS[state]} ({len(likely)})")
         shown = likely if every else likely[:_SHOWN]
         notes = any(map(_note, shown))
         table(
@@ -92,17 +97,32 @@ def _list(engine: Engine, every: bool, as_json: bool) -> None:
         if len(shown) < len(likely):
             emit(f"{len(shown)} of {len(likely)} shown; use --all to show all")
         if unlikely := len(mine) - len(likely):
-            emit(f"{unlikely} more, said once, probably for the task at hand: autopoiesis rules --all")
+            emit(f"{unlikely} more, {_UNLIKELY}: autopoiesis rules --all")
         emit()
     emit("to put one in force: autopoiesis rules accept ID")
     emit('to turn one down: autopoiesis rules drop ID, or tell your agent "forget that rule: …"')
 
 
+def _none(engine: Engine) -> str:
+    """Why there is nothing to list, and what to do."""
+    if others := len(engine.rules.book().rules):
+        return f"no rule is in force or waits; {plural(others, 'other')}: autopoiesis rules --all"
+    if unread := engine.rules.unread():
+        return f"no rules yet; learn them from {plural(unread, 'session')}: autopoiesis rules learn"
+    if any(session_files(engine.workspace)):
+        return "no rules: nothing that you said holds on; to state one: autopoiesis rules add TEXT"
+    return "no rules yet: they are learned from your sessions; to import some: autopoiesis import"
+
+
 def told_summary(book: Rulebook) -> str:
-    """How many rules are in force, and how many wait."""
-    waiting = len(book.waiting)
+    """How many rules are in force, and how many wait, as the list counts them."""
+    from engine.rules.rulebook import is_unlikely  # noqa: PLC0415 — `--help` must not load the engine
+
+    unlikely = sum(map(is_unlikely, book.waiting))
+    waiting = len(book.waiting) - unlikely
     wait = f", {waiting} {'waits' if waiting == 1 else 'wait'} for you" if waiting else ""
-    return f"{plural(sum(rule.counts for rule in book.rules), 'rule')} in force{wait}"
+    more = f", {unlikely} more {_UNLIKELY}" if unlikely else ""
+    return f"{plural(sum(rule.counts for rule in book.rules), 'rule')} in force{wait}{more}"
 
 
 @rules.verb("learn")
@@ -146,7 +166,9 @@ def rules_why(engine: Engine, rule: str, as_json: bool) -> None:
     emit(found.text)
     state = _end_of(found, engine.rules.book()) if found.state == "replaced" else found.state
     note = _note(found)
-    emit(f"{state}{f', {note}' if note else ''}; said in {plural(found.told, 'session')}")
+    copies = len({each.session.path for each, effect in zip(told, effects, strict=True) if effect == "said"})
+    same = f", and as a copy in {plural(copies - found.told, 'more')}" if copies > found.told else ""
+    emit(f"{state}{f', {note}' if note else ''}; said in {plural(found.told, 'session')}{same}")
     people = ["by"] if any(by) else []
     heads = ["day", "", "transcript", *people, "agent", "agent's last action", "your words"]
     rows = [

@@ -1,7 +1,8 @@
-"""``search`` and ``index``: full-text and vector search, and its index."""
+"""``search``, ``recall`` and ``index``: what a search finds, what an agent is answered, and the index."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -43,6 +44,30 @@ def search(
             emit(f"    {plural(result.copies, 'more place')} with the same text")
         if explain:
             _explain(result)
+
+
+@verb("'why does the import skip chats?'", "'how do I run the tests?' --budget 600 --json")
+@click.argument("question", nargs=-1, required=True)
+@click.option(
+    "--budget", type=click.IntRange(200, 4_000), default=1_500, show_default=True, help="Most tokens."
+)
+@click.option("--session", metavar="ID", default="", help="Answer for this session.")
+def recall(engine: Engine, question: tuple[str, ...], budget: int, session: str, as_json: bool) -> None:
+    """Answer QUESTION as the MCP tool of this name answers an agent in this folder.
+
+    The answer is whole passages, only as many as are relevant, and the playbooks that apply. To list places
+    instead: `autopoiesis search`.
+    """
+    from engine.agents.log import HookLog  # noqa: PLC0415 — not for `--help`
+    from engine.gateways.memory import Memory  # noqa: PLC0415 — likewise
+    from engine.redaction.detect import redacted, without_secrets  # noqa: PLC0415 — likewise
+
+    with progress("indexing") as report:
+        engine.catch_up_index(report)
+    sessions = HookLog(engine.files, engine.clock) if session else None
+    answer = Memory(engine, sessions, str(Path.cwd())).recall(" ".join(question), budget, session)
+    if not emitted_json(as_json, without_secrets(answer.model_dump(mode="json"))):
+        emit(redacted(answer.plain()) if answer.text else "the memory has no answer")
 
 
 def _contents(files: int, chunks: int) -> str:

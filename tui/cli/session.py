@@ -9,7 +9,7 @@ import click
 
 from engine.conversations.sessions import end_session, new_session_id
 from engine.errors import TranscriptError
-from engine.transcripts.places import list_transcripts
+from engine.transcripts.places import list_transcripts, session_files
 from engine.transcripts.turn import Role
 from tui.cli.base import (
     commit_text,
@@ -248,7 +248,12 @@ def _list(engine: Engine, as_json: bool) -> None:
         rows = [[each.name, ", ".join(each.keys), ", ".join(each.names[1:])] for each in found]
         table(rows, ["project", "repository or folder", "also"])
     else:
-        emit("no projects yet: they appear once a session is captured or imported")
+        count = sum(1 for _ in session_files(engine.workspace))
+        emit(
+            f"no projects: none of {plural(count, 'session')} names the folder it was in"
+            if count
+            else "no projects yet: they appear once a session is captured or imported"
+        )
     for name, keys in disputed.items():
         emit(f"{name} stands for {' and '.join(keys)}: its rules and notes reach neither")
         emit(f"  decide which: autopoiesis projects assign {name} {shlex.quote(keys[0])}")

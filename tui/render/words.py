@@ -136,7 +136,7 @@ def summary(found: Backtest) -> str:
         again = f"{sessions} you said something again {plural(found.repeats, 'time')}"
         return f"{again}; this memory would have had it in force {plural(found.repeats_held, 'time')}."
     prompts = f"{sessions}, {told} of {plural(found.prompts, 'prompt')} would have been told something"
-    return f"{prompts} of the past; for {count(found.hits)} of these, it came up later."
+    return f"{prompts} of the past; for {count(found.hits)} of these, two words of a line came up later."
 
 
 def figures(found: Backtest) -> list[Figure]:

@@ -30,6 +30,9 @@ TRANSCRIPTS = "raw/conversations"
 KEEP_FILE = "conversations/.keep"
 """Names and patterns of conversations that a person keeps, one per line."""
 
+LIVE_FIELDS = ("started", "ended", "imported_from")
+"""Fields of a header that tell whether a conversation is still being written."""
+
 Kind = Literal["live", "user-kept", "prune", "harvest", "keep"]
 
 _BYTES_PER_TOKEN = 4
@@ -127,7 +130,7 @@ class Classifier:
             return None
         size = status.st_size
         head = read_head(real)
-        fields = head_fields(head, ("keep", "session_id", "started", "ended"))
+        fields = head_fields(head, ("keep", "session_id", *LIVE_FIELDS))
         if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
             return Candidate(path, "user-kept", "kept by a person", size)
         live = self.live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
@@ -146,7 +149,10 @@ class Classifier:
         return Candidate(path, kind, why, size, sha256, reclaimable, text_size)
 
     def live(self, real: Path, written: datetime, fields: Mapping[str, str]) -> str:
-        """Why a conversation counts as still being written, one clause; empty if it does not."""
+        """Why a conversation counts as still being written, one clause; empty if it does not.
+
+        ``fields`` are the ``LIVE_FIELDS`` of its header.
+        """
         if self.transcripts and fields["ended"]:
             return ""
         if self.transcripts and not _ended_before(self._horizon, real, written, fields):
@@ -241,7 +247,7 @@ def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapp
     file has it: in the header of an ended session, in the timestamps of a log, or in the last heading of one
     of our transcripts. Anything else counts as live.
 
-    ``written`` is the mtime, UTC; ``fields`` are ``started`` and ``ended`` of the header.
+    ``written`` is the mtime, UTC; ``fields`` are the ``LIVE_FIELDS`` of the header.
     """
     ended = _time(fields["ended"])
     if ended is not None:
@@ -253,11 +259,15 @@ def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapp
     if path.suffix.lower() == ".jsonl":
         return bool(stamps) and max(stamps) <= horizon
     started = _time(fields["started"])
-    return started is not None and _last_turn(tail, started, written) <= horizon
+    is_imported = bool(fields["imported_from"])
+    return started is not None and _last_turn(tail, started, written, is_imported=is_imported) <= horizon
 
 
-def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
-    """The latest possible time of the last turn by the headings; ``written`` if they do not tell."""
+def _last_turn(tail: bytes, started: datetime, written: datetime, *, is_imported: bool) -> datetime:
+    """The latest possible time of the last turn by the headings; ``written`` if they do not tell.
+
+    The mtime of an imported session is that of the import.
+    """
     turns = _TURN.findall(tail)
     if not turns:
         return written
@@ -269,7 +279,7 @@ def _last_turn(tail: bytes, started: datetime, written: datetime) -> datetime:
         return at
     # Without a date, the turn may be from any later day; if the times agree, from the day of the mtime.
     apart = abs(written - at.replace(year=written.year, month=written.month, day=written.day))
-    if min(apart, timedelta(days=1) - apart) <= timedelta(minutes=_SAME_MINUTES):
+    if not is_imported and min(apart, timedelta(days=1) - apart) <= timedelta(minutes=_SAME_MINUTES):
         return written
     return at if at >= started else at + timedelta(days=1)
 

@@ -4,6 +4,7 @@
 What is found                                         becomes
 ====================================================  ====================================================
 a command that builds, tests or checks and succeeded  a line of its project's page
+again and again, or once if the person named it
 a line marked by the person or in the agent's last    what its label says
 words                                                 (``engine.knowledge.harvest.markers``)
 the cause that the agent named at the end             a lesson
@@ -18,8 +19,8 @@ sentences that can be understood on their own.
 The patterns are conservative: a miss is still in the conversation, a false positive costs a review. What an
 agent reports to have done is in the recaps (``engine.lifecycle.recaps``).
 
-Only commands that run a project tool count, not ``ls``. Successes are counted across all conversations of a
-project (``engine.knowledge.review``), and a command is shown only after a few.
+Successes of a command (``engine.knowledge.commands``) are counted across all conversations of a project
+(``engine.knowledge.review``), and it is shown only after a few, unless the person named it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from engine.knowledge.commands import commands_in, ended_well, is_shell, kind_of, succeeded
 from engine.knowledge.harvest.markers import LESSONS, labelled
 from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
@@ -40,7 +42,8 @@ from engine.redaction.detect import redact
 from engine.startup.lazy import expression
 from engine.store.prose import shortened
 from engine.transcripts.corrections import is_correction
-from engine.transcripts.turn import PLAN, ToolCall, Turn
+from engine.transcripts.turn import CORRECTION, PLAN, Turn
+from engine.transcripts.typed import lines_of
 
 MAX_PLANS = 2
 """Maximum plans proposed from one conversation, the last ones: a person's latest word counts."""
@@ -219,110 +222,43 @@ PARTICULAR = expression(r"`[^`]+`|\w+[/._]\w+|--\w|[a-z][A-Z]|\d")
 """Something specific: code, a path, an identifier, a number."""
 
 
+_CODE = expression(r"`([^`\n]+)`")
 MAX_COMMANDS = 4
 """Maximum commands proposed from one conversation."""
-
-_SHELLS = frozenset({"bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "terminal"})
-_FAILED = re.compile(
-    r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|timed? ?out|command not found"
-    r"|no such file|traceback"
-    r"|permission denied|killed)|\b(?:FAIL|FAILED|Error:|panic:|fatal:|command not found"
-    r"|[1-9]\d* (?:failed|errors?))\b",
-)
-_KINDS: tuple[tuple[str, str], ...] = (
-    ("Run the tests", r"\btests?\b|pytest|\bjest\b|vitest|rspec|phpunit|\btox\b|\bnox\b|ctest|\bspec\b"),
-    ("Check types", r"mypy|pyright|\btsc\b|type-?check|\btypes\b"),
-    ("Lint", r"\blint\w*\b|ruff check|eslint|clippy|golangci|\bvet\b|flake8|pylint|shellcheck"),
-    ("Run the checks", r"\bcheck\b"),
-    ("Format", r"\bfmt\b|\bformat\b|gofmt|prettier|\bblack\b|rustfmt"),
-    ("Build", r"\bbuild\b|\bcompile\b|\bassemble\b|\bdist\b|\bpackage\b"),
-    ("Generate", r"\bgenerate\b|\bcodegen\b|protoc"),
-    ("Migrate the database", r"\bmigrate\b|\bmigrations?\b"),
-    ("Deploy", r"\bdeploy\b|\brelease\b|\bpublish\b"),
-    ("Set up", r"\binstall\b|\bsetup\b|\bbootstrap\b|\bsync\b"),
-)
-_RUNNER = re.compile(
-    r"(?:\w+=\S+\s+)*(?:(?:npx|uvx?|uv run|poetry run|pipenv run|bundle exec|pdm run|hatch run|rye run"
-    r"|docker compose (?:run|exec) \S+|python3? -m|\.venv/bin/|\./)\s*)?"
-    r"(?P<tool>make|mise(?: run)?|just|task|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|cargo"
-    r"|go|gradle|"
-    r"\./gradlew|gradlew|mvn|dotnet|mix|rake|rails|tox|nox|pytest|jest|vitest|rspec|phpunit|ctest|cmake"
-    r"|ninja|bazel|"
-    r"mypy|pyright|ruff|eslint|prettier|black|tsc|golangci-lint|clippy|shellcheck|composer|flutter|swift"
-    r"|zig|sbt|lein|terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
-    r"|[\w-]+\.sh)\b(?P<rest>.*)"
-)
-_DROPPED = re.compile(
-    r"\s*(?:[12&]?>+\s*(?:&\d|/dev/null|\S+)|\|\s*(?:head|tail|grep|less|cat|tee|wc|sort|rg|sed|awk)\b.*"
-    r"|\|\|\s*(?:true|echo\b.*)|;\s*echo\b.*)"
-)
-_CHANGES_PLACE = re.compile(r"^cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*")
-_NARROWED = re.compile(
-    r"(?:\s-(?:run|k|t|p|m|e|c)\b|\s\.?/?\w\S*/\.\.\.|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
-    r"|/home/|/Users/|[$`\"']"
-    r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
-)
-"""A single test, file or temporary value: not worth repeating."""
-_PART = re.compile(r"\s\.{0,2}/?\w[\w.-]*/\w")
-"""A subfolder rather than all tests."""
 
 
 def commands_of(turns: Iterable[Turn], project: str = "") -> list[Item]:
     """The commands in a conversation, most frequent first: lines of the project's page of commands, or
     playbooks if ``project`` (a slug) is empty.
     """
-    counts: Counter[str] = Counter()
-    for turn in turns:
-        for tool in turn.tools:
-            if tool.name.casefold() in _SHELLS and _succeeded(tool):
-                counts.update(dict.fromkeys(_commands(tool.summary), 1))
+    turns = list(turns)
+    counts = Counter(command for turn in turns for tool in turn.tools for command in succeeded(tool))
+    named = _named(turns)
     found: list[Item] = []
     for command, times in counts.most_common(MAX_COMMANDS):
         try:
-            item = item_of("playbooks", _name(command), command, "agent")
+            item = item_of("playbooks", kind_of(command), command, "person" if command in named else "agent")
         except ValueError:
             continue
         if project:
             item = replace(
                 item, category="pages", path=commands_page(project), subject=f"Commands of {project}"
             )
-        found.append(replace(item, why=WHY["command"], times=times))
+        found.append(replace(item, why=WHY["named" if command in named else "command"], times=times))
     return found
 
 
-def _succeeded(tool: ToolCall) -> bool:
-    return bool(tool.result) and not _FAILED.search(tool.result[:400])
-
-
-def _commands(line: str) -> Iterator[str]:
-    """The commands in a shell line that run a project tool, without parts that trim the output."""
-    line = _CHANGES_PLACE.sub("", line.strip())
-    if line.endswith("…"):
-        return  # truncated in the transcript
-    for part in re.split(r"\s*(?:&&|;)\s*", line):
-        command = " ".join(_DROPPED.sub("", part).split())
-        match = _RUNNER.fullmatch(command)
-        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(command):
-            yield command
-
-
-_ALONE = frozenset(
-    {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
-)
-
-
-def _is_whole(command: str) -> bool:
-    """True if a command has a known purpose and is not limited to a part."""
-    name = _name(command)
-    if not name or _NARROWED.search(command):
-        return False
-    return name != "Run the tests" or _PART.search(command) is None
-
-
-def _name(command: str) -> str:
-    """The purpose of a command; empty if unclear."""
-    found = next((name for name, words in _KINDS if re.search(words, command)), "")
-    return found or ("Build" if command == "make" else "")
+def _named(turns: Iterable[Turn]) -> frozenset[str]:
+    """The commands that the person plainly typed as code."""
+    return frozenset(
+        command
+        for turn in turns
+        if turn.role == "user" and turn.kind in ("", CORRECTION)
+        for line in lines_of(turn.text)
+        if not line.why
+        for span in _CODE.findall(line.text)
+        for command in commands_in(span)
+    )
 
 
 MAX_STEPS = 6
@@ -339,8 +275,8 @@ def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
     run: list[str] = []
     for turn in turns:
         for tool in turn.tools:
-            found = list(_commands(tool.summary)) if tool.name.casefold() in _SHELLS else []
-            if found and not _succeeded(tool):
+            found = list(commands_in(tool.summary)) if is_shell(tool) else []
+            if found and not ended_well(tool):
                 run = []
                 continue
             for command in found:
@@ -351,5 +287,5 @@ def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
                     best = run
     if len(best) < 2:
         return None
-    first, *rest = dict.fromkeys(map(_name, best))
+    first, *rest = dict.fromkeys(map(kind_of, best))
     return ", ".join((first, *map(str.lower, rest))), " -> ".join(best)

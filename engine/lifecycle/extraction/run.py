@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.errors import AutopoiesisError, ExtractionRefused, ReadOnly, WriteFailed
 from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
-from engine.knowledge.harvest.classify import TRANSCRIPTS, Classifier, hash_of, paths_in
+from engine.knowledge.harvest.classify import LIVE_FIELDS, TRANSCRIPTS, Classifier, hash_of, paths_in
 from engine.knowledge.harvest.inquiry import Asker
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.harvest.settle import finder
@@ -318,7 +318,7 @@ class Runner:
     def _live(self, path: str) -> str:
         real = self.source.workspace.resolve(path)
         written = datetime.fromtimestamp(real.stat().st_mtime, UTC)
-        fields = head_fields(read_head(real), ("started", "ended"))
+        fields = head_fields(read_head(real), LIVE_FIELDS)
         judge = Classifier(self.source, {}, self.clock(), IDLE_MINUTES, transcripts=True)
         return judge.live(real, written, fields)
 

@@ -1,0 +1,174 @@
+"""Recognises commands that build, test or check a project in what an agent ran.
+
+Only commands that run a project tool as a whole count, not ``ls``, a single test, the installation of a
+package, or a question about the tool's version, help, settings or list of tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.startup.lazy import expression
+from engine.transcripts.turn import ToolCall
+
+_SHELLS = frozenset({"bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "terminal"})
+_FAILED = expression(
+    r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|timed? ?out|command not found"
+    r"|no such file|traceback"
+    r"|permission denied|killed)|\b(?:FAIL|FAILED|Error:|panic:|fatal:|command not found"
+    r"|[1-9]\d* (?:failed|errors?))\b"
+    r"|running in (?:the )?background",
+)
+"""It failed, or was still running."""
+TESTS = "Run the tests"
+TYPES = "Check types"
+LINT = "Lint"
+CHECKS = "Run the checks"
+FORMAT = "Format"
+BUILD = "Build"
+_SET_UP = "Set up"
+_KINDS = tuple(
+    (name, expression(words))
+    for name, words in (
+        (TESTS, r"\btests?\b|pytest|\bjest\b|vitest|rspec|phpunit|\btox\b|\bnox\b|ctest|\bspec\b"),
+        (TYPES, r"mypy|pyright|\btsc\b|type-?check|\btypes\b"),
+        (LINT, r"\blint\w*\b|ruff check|eslint|clippy|golangci|\bvet\b|flake8|pylint|shellcheck"),
+        (CHECKS, r"\bcheck\b|\bverify\b"),
+        (FORMAT, r"\bfmt\b|\bformat\b|gofmt|prettier|\bblack\b|rustfmt"),
+        (BUILD, r"\bbuild\b|\bcompile\b|\bassemble\b|\bdist\b|\bpackage\b"),
+        ("Generate", r"\bgenerate\b|\bcodegen\b|protoc"),
+        ("Migrate the database", r"\bmigrate\b|\bmigrations?\b"),
+        ("Deploy", r"\bdeploy\b|\brelease\b|\bpublish\b"),
+        (_SET_UP, r"\binstall\b|\bsetup\b|\bbootstrap\b|\bsync\b"),
+    )
+)
+_RUNNER = expression(
+    r"(?:\w+=\S+\s+)*(?P<launcher>(?:npx|bunx|uvx?|uv run|poetry run|pipenv run|bundle exec|pdm run|hatch run"
+    r"|rye run"
+    r"|docker compose (?:run|exec) \S+|python3? -m|\.venv/bin/|\./)\s*)?"
+    r"(?P<tool>make|mise(?: run)?|just|task|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|cargo"
+    r"|go|gradle|"
+    r"\./gradlew|gradlew|mvn|dotnet|mix|rake|rails|tox|nox|pytest|jest|vitest|rspec|phpunit|ctest|cmake"
+    r"|ninja|bazel|"
+    r"mypy|pyright|ruff|eslint|prettier|black|tsc|golangci-lint|clippy|shellcheck|composer|flutter|swift"
+    r"|zig|sbt|lein|terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
+    r"|[\w-]+\.sh)\b(?P<rest>.*)"
+)
+_DROPPED = expression(
+    r"\s*(?:[12&]?>+\s*(?:&\d|/dev/null|\S+)|\|\s*(?:head|tail|grep|less|cat|tee|wc|sort|rg|sed|awk)\b.*"
+    r"|\|\|\s*(?:true|echo\b.*)|;\s*echo\b.*)"
+)
+_CHANGES_PLACE = expression(r"^cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*")
+_NARROWED = expression(
+    r"(?:\s-(?:run|k|t|p|m|e|c)\b|\s\.?/?\w\S*/\.\.\.|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
+    r"|/home/|/Users/|[$`\"'|<>&()\\{}*?!#]"
+    r"|\s\S+_test\.\w+|\stest_\S+|\s\S+\.(?:py|go|ts|tsx|js|rs|rb|java|sh|json)\b|\s\S+/\S+\.\w+)"
+)
+"""A single test, file or temporary value, or more than one program: not worth repeating."""
+_PART = expression(r"\s\.{0,2}/?\w[\w.-]*/\w")
+"""A subfolder rather than all tests."""
+_ASKS = expression(
+    r"\s(?:--?(?:help|version|list[\w-]*|show-?config|print-?config|collect-only|dry-run|init|watch\w*|ui)"
+    r"|-(?:[hw]|(?-i:V))|--co)(?![\w-])|\b(?:tsc|jest|vitest|eslint|prettier|npm|pnpm|yarn|bun) -v\b"
+    r"|\s(?:help|version|list|ls|info|view|show|why|config|outdated|search)(?!\S)",
+    re.IGNORECASE,
+)
+"""It shows something about the tool, begins a project, or does not end."""
+_INSTALLS = frozenset(
+    """
+    add install i remove rm uninstall update upgrade up get link create init dlx
+    """.split()  # noqa: SIM905 — one word a line would hide the module
+)
+_WITH_PACKAGES = expression(r"\s(?!-)\S")
+_LONGEST = 500
+_ALONE = frozenset(
+    {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
+)
+
+
+def commands_in(line: str) -> Iterator[str]:
+    """The commands in a shell line that run a project tool, without parts that trim the output."""
+    if len(line) > _LONGEST or line.rstrip().endswith("…"):
+        return  # a script, or truncated in the transcript
+    line = _CHANGES_PLACE.sub("", line.strip())
+    for part in re.split(r"\s*(?:&&|;)\s*", line):
+        command = " ".join(_DROPPED.sub("", part).split())
+        match = _RUNNER.fullmatch(command)
+        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(command):
+            yield command
+
+
+def succeeded(tool: ToolCall) -> list[str]:
+    """The distinct commands in a call of a shell that ended well, as far as the record tells."""
+    if not is_shell(tool) or not ended_well(tool):
+        return []
+    return list(dict.fromkeys(commands_in(tool.summary)))
+
+
+def is_shell(tool: ToolCall) -> bool:
+    """True if a call runs a command."""
+    return tool.name.casefold() in _SHELLS
+
+
+def ended_well(tool: ToolCall) -> bool:
+    """True if the beginning of a result tells of no failure."""
+    return bool(tool.result) and not _FAILED.search(tool.result[:400])
+
+
+def kind_of(command: str) -> str:
+    """The purpose of a command; empty if unclear."""
+    match = _RUNNER.fullmatch(command)
+    if match is not None and match["tool"].partition(" ")[0] not in _ALONE:
+        first, _, rest = match["rest"].strip().partition(" ")
+        if first in _INSTALLS:
+            return "" if _WITH_PACKAGES.search(f" {rest}") else _SET_UP
+    found = next((name for name, words in _KINDS if words.search(command)), "")
+    return found or (BUILD if command == "make" else "")
+
+
+def _is_whole(command: str) -> bool:
+    """True if a command has a known purpose and is not limited to a part."""
+    name = kind_of(command)
+    if not name or _NARROWED.search(command) or _ASKS.search(command):
+        return False
+    return name != TESTS or _PART.search(command) is None
+
+
+_PLAIN_TOOLS = frozenset(
+    """
+    make just task npm pnpm yarn bun cargo go gradle gradlew mvn dotnet mix rake tox nox pytest jest vitest
+    rspec phpunit ctest ninja mypy pyright ruff eslint prettier black tsc golangci-lint clippy composer
+    flutter swift zig
+    """.split()  # noqa: SIM905 — as above
+)
+_PLAIN_LAUNCHERS = frozenset(
+    {"", "npx", "bunx", "uv run", "poetry run", "pipenv run", "bundle exec", ".venv/bin/", "./"}
+)
+_PLAIN_WORDS = frozenset(
+    """
+    run exec test tests testing spec specs unit integration e2e coverage cov race all ci once lint linter
+    check checks verify validate build compile assemble dist package type types typecheck format fmt vet
+    clippy fix quick fast full debug release . ./... --
+    """.split()  # noqa: SIM905 — as above
+)
+_PLAIN_FLAG = expression(r"-[A-Za-z]{1,3}|--?[a-z]{3,}(?:-[a-z]+)*", re.IGNORECASE)
+_SEPARATOR = expression(r"[:_-]")
+
+
+def is_plain(command: str) -> bool:
+    """True if each word of a command is the name of a well-known tool, of what such tools do, or a bare flag.
+
+    Nothing in such a line can come from a text that anyone wrote to mislead: no name, address, path or
+    value. So it may be told or accepted whatever the agent had read before.
+    """
+    match = _RUNNER.fullmatch(command)
+    if match is None or (match["launcher"] or "").strip() not in _PLAIN_LAUNCHERS or "=" in command:
+        return False
+    tool, *rest = f"{match['tool']} {match['rest']}".split()
+    return tool.removeprefix("./") in _PLAIN_TOOLS and all(
+        word in _PLAIN_WORDS
+        or _PLAIN_FLAG.fullmatch(word)
+        or all(part in _PLAIN_WORDS for part in _SEPARATOR.split(word))
+        for word in rest
+    )
