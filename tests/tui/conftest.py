@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,23 @@ def _parse_once(sheet: Stylesheet, *args: Any, **kwargs: Any) -> list[RuleSet]:
     return PARSED[key]
 
 
+FASTER = 10
+"""How much faster than for a person the screens' timers of 0.2 s or more run."""
+
+
+def _faster(real: Callable[..., Any]) -> Callable[..., Any]:
+    def faster(screen: FullScreen, seconds: float, *args: Any, **kwargs: Any) -> Any:
+        return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *args, **kwargs)
+
+    return faster
+
+
 @pytest.fixture(autouse=True, scope="session")
 def quick_pilot() -> Iterator[None]:
     """Makes Textual's pilot wait for pending work instead of an idle processor.
 
     Waiting for an idle processor takes at least 20 ms per key and depends on the machine's load.
-    Style sheets are also parsed only once.
+    Style sheets are also parsed only once, and timers run faster.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
@@ -109,6 +121,10 @@ def quick_pilot() -> Iterator[None]:
         patch.setattr(App, "NOTIFICATION_TIMEOUT", 3600.0)
         # Textual's hash is equivalent, but written in Python and called for every rule and widget.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
+        for module in ("workbench.layout", "search.screen"):
+            patch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)  # see ``Driven.run``
+        for name in ("set_timer", "set_interval"):
+            patch.setattr(FullScreen, name, _faster(getattr(FullScreen, name)))
         yield
 
 
@@ -270,29 +286,12 @@ class Driven:
         return re.sub(r"terminal-\d+-", "terminal-", picture)
 
 
-FASTER = 10
 Run = Callable[..., AbstractAsyncContextManager[Driven]]
 
 
 @pytest.fixture
-def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``.
-
-    Timers of 0.2 s or more run ten times faster. A pause in typing has no length: see ``Driven.run``.
-    """
-    for module in ("workbench.layout", "search.screen"):
-        monkeypatch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)
-
-    def speed_up(name: str) -> None:
-        real = getattr(FullScreen, name)
-
-        def faster(screen: FullScreen, seconds: float, *args: Any, **kwargs: Any) -> Any:
-            return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *args, **kwargs)
-
-        monkeypatch.setattr(FullScreen, name, faster)
-
-    speed_up("set_timer")
-    speed_up("set_interval")
+def run(engine: FakeEngine, home: Path) -> Run:
+    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``."""
 
     @asynccontextmanager
     async def opened(
@@ -319,6 +318,52 @@ def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             yield driven
 
     return opened
+
+
+class Calls(list[tuple[Any, ...]]):
+    """The calls of a method of the engine, which wait while ``held`` and then raise ``error``, if there is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+        self._go_on = threading.Event()
+        self._go_on.set()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Lets calls wait until the end of the context, so that a test sees the screen in between."""
+        self._go_on.clear()
+        try:
+            yield
+        finally:
+            self._go_on.set()
+
+    def made(self, *arguments: Any) -> None:
+        """Records a call."""
+        self.append(arguments)
+        assert self._go_on.wait(DEADLINE_S)
+        if self.error is not None:
+            raise self.error
+
+
+Watch = Callable[[type, str], Calls]
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    """Records the calls of a method of the real engine: ``watch(Tuning, "apply")``."""
+
+    def watched(of: type, name: str) -> Calls:
+        calls, real = Calls(), getattr(of, name)
+
+        def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+            calls.made(*args, *kwargs.values())
+            return real(this, *args, **kwargs)
+
+        monkeypatch.setattr(of, name, call)
+        return calls
+
+    return watched
 
 
 class ScreenSnapshots(SingleFileSnapshotExtension):
