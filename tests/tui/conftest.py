@@ -29,6 +29,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tests.conftest import GIT_IDENTITY, made_or_copied
 from tests.tui.fake_engine import NOW, FakeEngine
 from tests.waiting import DEADLINE_S
 from tui.app import WorkbenchApp
@@ -153,6 +154,33 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+Prepare = Callable[[str, Callable[[Path], object]], Path]
+
+
+@pytest.fixture
+def prepare(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Prepare:
+    """Changes a copy of the sample in the home folder: ``prepare("cached", make)``. ``make`` runs once."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
+
+    def prepared(name: str, make: Callable[[Path], object]) -> Path:
+        def made(_root: Path) -> None:
+            with monkeypatch.context() as patch:
+                for variable, value in GIT_IDENTITY.items():
+                    patch.setenv(variable, value)
+                make(request.getfixturevalue("sample"))
+
+        made_or_copied(tmp_path_factory, name, tmp_path / "memory", made)
+        return tmp_path / "memory"
+
+    return prepared
+
+
 @pytest.fixture
 def engine(home: Path) -> FakeEngine:
     """A fake engine over a workspace with a few real files."""
@@ -180,6 +208,22 @@ class Driven:
     def watch(self) -> None:
         """From now on, draws changes as they happen, like a terminal."""
         WATCHED.add(self.app)
+
+    async def record_output(self) -> list[str]:
+        """Records the terminal output from now on."""
+        driver, texts = self.app._driver, list[str]()
+        assert driver is not None
+        real = driver.write
+
+        def write(data: str) -> None:
+            texts.append(data)
+            real(data)
+
+        driver.write = write  # type: ignore[method-assign]
+        self.watch()
+        await self.pilot.pause()
+        texts.clear()
+        return texts
 
     def panel(self) -> str:
         """The focused panel."""
@@ -321,7 +365,7 @@ def run(engine: FakeEngine, home: Path) -> Run:
 
 
 class Calls(list[tuple[Any, ...]]):
-    """The calls of a method of the engine, which wait while ``held`` and then raise ``error``, if there is one."""
+    """The calls of a method of the engine, which wait while ``held`` and then raise ``error``, if any."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -330,11 +374,11 @@ class Calls(list[tuple[Any, ...]]):
         self._go_on.set()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Lets calls wait until the end of the context, so that a test sees the screen in between."""
+    def held(self) -> Iterator[Callable[[], None]]:
+        """Lets calls wait until the end of the context, or until its value is called."""
         self._go_on.clear()
         try:
-            yield
+            yield self._go_on.set
         finally:
             self._go_on.set()
 

@@ -31,7 +31,7 @@ from engine.settings.model import Config
 from engine.settings.trust import Act, EffectiveSettings, TrustStatus
 from engine.store.files import READ_LIMIT, Files
 from engine.store.paths import Workspace
-from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
+from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.jobs_data import FakeSchedule
 from tests.tui.knowledge_data import FakeEntries
@@ -450,7 +450,6 @@ class FakeEngine(Engine):
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
     fake_search: FakeSearch = field(default_factory=FakeSearch)
-    caches: FakeCaches = field(default_factory=FakeCaches)
     started: bool = False
     gate_only_on_request: bool = False
     session: str = ""
@@ -489,11 +488,6 @@ class FakeEngine(Engine):
     def discussions(self) -> FakeDiscussions:
         """Sends messages and manages caches."""
         return FakeDiscussions(self)
-
-    @property
-    def configuration(self) -> FakeConfiguration:
-        """Changes the settings of caches."""
-        return FakeConfiguration(self)
 
     def publish(self, *events: EngineEvent) -> None:
         """Publishes events, as the engine's threads do."""

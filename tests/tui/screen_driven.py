@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar, cast
 
 from engine.activation.policy import Thresholds
+from engine.context.views import StatusView
 from engine.engine import Engine
 from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Driven, Run
 from tests.tui.context_data import prompt, prompt_before
-from tests.tui.discussion_data import MEMORY, NOW, FakeCaches
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
-from tests.tui.ledger_data import FakeLedger
-from tests.tui.review_data import CONVERSATIONS, FakeReview, review_items
-from tests.tui.search_data import FakeSearch, write_files
-from tests.tui.tune_data import FakeTuning
+from tests.tui.review_data import CONVERSATIONS, review_items
+from tests.tui.search_data import write_files
 from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.screens.cache.screen import CacheScreen
 from tui.screens.context.screen import ContextScreen
 from tui.screens.harvest.screen import HarvestScreen
 from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
@@ -44,9 +42,17 @@ class ThreadlessEngine(Engine):
         """Starts no watchers."""
 
 
+class WatchingEngine(ThreadlessEngine):
+    """Says that it watches the workspace, as the header of a running workbench does."""
+
+    def status(self) -> StatusView:
+        return replace(super().status(), watch_mode="live")
+
+
 class ScreenDriven(Driven, Generic[ScreenT]):
     """Drives a running screen of one kind; ``panel`` is still the workbench's."""
 
+    engine: Any
     kind: type[ScreenT]
     key: str
     """Opens the screen."""
@@ -156,42 +162,6 @@ def write(root: Path, path: str, text: str) -> None:
     (root / path).write_text(text, encoding="utf-8")
 
 
-class CacheDriven(ScreenDriven[CacheScreen]):
-    kind, key = CacheScreen, "C"
-
-    @property
-    def caches(self) -> FakeCaches:
-        return self.engine.caches
-
-    def selected(self) -> str:
-        """The selected discussion."""
-        item = self.screen.discussions.selected
-        return item.state.discussion_id if item is not None else ""
-
-    def ticking(self) -> bool:
-        """Whether the screen is redrawn every second."""
-        return self.screen._countdown is not None
-
-    def advance_clock(self, seconds: float) -> None:
-        """Sets the clock to ``seconds`` after the start and runs one tick."""
-        now = NOW + timedelta(seconds=seconds)
-        self.bench.clock = Clock(now=lambda: now, monotonic=lambda: 1000.0 + seconds, grace_s=0.0)
-        if self.ticking():
-            self.screen._tick()
-
-
-@asynccontextmanager
-async def open_cache(
-    run: Run, size: tuple[int, int] = (120, 40), *, settle: bool = True, **changes: Any
-) -> AsyncIterator[CacheDriven]:
-    async with run(size, **changes) as workbench:
-        caches, root = workbench.engine.caches, workbench.engine.root
-        paths = [caches.path(each.discussion_id) for each in caches.states]
-        for path in (MEMORY, "memory-config.yaml", *filter(None, paths)):
-            write(root, path, f"{path}\n")
-        yield await CacheDriven.over(workbench, settle=settle)
-
-
 class ContextDriven(ScreenDriven[ContextScreen]):
     kind, key = ContextScreen, "c"
 
@@ -264,7 +234,7 @@ class LedgerDriven(ScreenDriven[LedgerScreen]):
     kind, key = LedgerScreen, "L"
 
     @property
-    def ledger(self) -> FakeLedger:
+    def ledger(self) -> Any:
         return self.engine.knowledge.ledger
 
     def selected(self) -> str:
@@ -277,7 +247,7 @@ class HarvestDriven(ScreenDriven[HarvestScreen]):
     kind, key = HarvestScreen, "H"
 
     @property
-    def ledger(self) -> FakeLedger:
+    def ledger(self) -> Any:
         return self.engine.knowledge.ledger
 
     @property
@@ -325,7 +295,7 @@ class ReviewDriven(ScreenDriven[ReviewScreen]):
     kind, key = ReviewScreen, "v"
 
     @property
-    def review(self) -> FakeReview:
+    def review(self) -> Any:
         return self.engine.knowledge.review
 
     def listed(self) -> list[str]:
@@ -365,7 +335,7 @@ class SearchDriven(ScreenDriven[SearchScreen]):
     kind, key = SearchScreen, "s"
 
     @property
-    def fake_search(self) -> FakeSearch:
+    def fake_search(self) -> Any:
         return self.engine.fake_search
 
     def watching(self) -> bool:
@@ -414,7 +384,7 @@ class TuneDriven(ScreenDriven[TuneScreen]):
         return driven
 
     @property
-    def tuning(self) -> FakeTuning:
+    def tuning(self) -> Any:
         return self.engine.tuning
 
     @property

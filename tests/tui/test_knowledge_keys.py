@@ -12,7 +12,6 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.knowledge_data import digest_view
 from tests.tui.screen_driven import open_knowledge
-from tests.tui.test_cache_live import record_output
 from tui.kit.overlays import ConfirmScreen
 
 
@@ -191,7 +190,7 @@ async def test_file_changes_are_shown(run: Run) -> None:
     async with open_knowledge(run) as driven:
         changed = FileChanged(NOW, "knowledge/facts.md", "changed")
         await driven.press("2", "j")
-        output = await record_output(driven)
+        output = await driven.record_output()
         driven.engine.publish(changed)
         await driven.settle()
         assert len(driven.engine.calls_of("scan")) >= 2 and output == []  # nothing is redrawn

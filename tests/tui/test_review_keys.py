@@ -14,7 +14,6 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW
 from tests.tui.review_data import pending_item, review_items
 from tests.tui.screen_driven import open_review
-from tests.tui.test_cache_live import record_output
 from tui.kit.overlays import ConfirmScreen
 
 STAGING, SLOT, QUOTA, INVOICES = (each.item.text for each in review_items() if not each.verdict)
@@ -229,7 +228,7 @@ async def test_new_items_are_listed_and_the_selection_stays(run: Run) -> None:
         assert driven.listed()[0] == STAGING
 
         await driven.press("j")
-        output, reads = await record_output(driven), len(driven.engine.calls_of("review all"))
+        output, reads = await driven.record_output(), len(driven.engine.calls_of("review all"))
         driven.engine.publish(changed)
         await driven.settle()
         assert len(driven.engine.calls_of("review all")) == reads + 1 and output == []  # nothing is redrawn

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from engine.errors import AutopoiesisError, BudgetError, LedgerBroken
-from engine.events import CacheGivenUp, FileChanged
+from engine.events import FileChanged
 from engine.knowledge.harvest.report import Report, Survey
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.context_data import prompt, prompt_before, with_many_results
-from tests.tui.discussion_data import NOW, FakeCaches
+from tests.tui.discussion_data import NOW
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import BRAKE, DEPLOY, results
 from tests.tui.review_data import pending_item, review_items
 from tests.tui.screen_driven import (
-    open_cache,
     open_context,
     open_harvest,
     open_knowledge,
@@ -114,52 +113,6 @@ async def test_picture(run: Run, picture: Picture, name: str, request: pytest.Fi
     async with opened(run, (width, height), **given) as driven:
         await driven.press(*keys.split())
         picture(driven, name)
-
-
-async def test_cache_full_with_its_pages_and_questions(run: Run, picture: Picture) -> None:
-    async with open_cache(run, SIZES["80x24"]) as driven:
-        picture(driven, "cache/full-80x24-dark")
-        await driven.press("j", "j", "j", "enter")
-        picture(driven, "cache/details-80x24")
-        await driven.press("escape", "g", "i")
-        picture(driven, "cache/invalidate-80x24")
-        await driven.press("escape", "1", "p", "plus")
-        picture(driven, "cache/providers-today-80x24")
-        await driven.press("underscore", "p", "p", "3", "j", "enter")
-        picture(driven, "cache/settings-80x24")
-        await driven.press("2", "question_mark")
-        assert "in discussions" in driven.text
-
-
-async def test_cache_sizes_and_misses(run: Run, picture: Picture) -> None:
-    async with open_cache(run, SIZES["120x40"]) as driven:
-        picture(driven, "cache/full-120x40-dark")
-        await driven.press("4", "j", "plus")
-        picture(driven, "cache/misses-enlarged-120x40")
-        await driven.press("enter")
-        picture(driven, "cache/culprit-120x40")
-        await driven.press("escape", "underscore", "k", "2")
-        await driven.resize(*SIZES["200x60"])
-        picture(driven, "cache/full-200x60-dark")
-        await driven.resize(60, 16)
-        picture(driven, "cache/discussions-60x16")
-
-
-async def test_cache_an_error_and_nothing_sent_yet(run: Run, picture: Picture) -> None:
-    broken = AutopoiesisError(
-        "cannot be read (Input/output error)", where="logs/costs-2026-06.jsonl", hint="check the disk"
-    )
-    async with open_cache(run, SIZES["80x24"], failing={"overview": broken}) as driven:
-        assert "Cannot read the caches." in driven.text and "check the" in driven.text
-        assert driven.text.count("unknown") == 3 and "ctrl+r tries again" in driven.text
-        driven.engine.failing.clear()
-        for provider in ("local", "anthropic"):
-            driven.engine.caches = FakeCaches.none(provider)
-            driven.engine.publish(CacheGivenUp(NOW, "ses_other", "x changed"))
-            await driven.settle()
-            if provider == "local":
-                picture(driven, "cache/empty-local-80x24")
-        assert "▸ anthropic" in driven.text and "Anthropic then caches the stable prefix" in driven.text
 
 
 async def test_knowledge_full_and_every_group(run: Run, picture: Picture) -> None:
