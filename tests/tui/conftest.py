@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import threading
 import time
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -29,6 +31,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.transcripts.turn import Role
 from tests.conftest import GIT_IDENTITY, made_or_copied
 from tests.tui.fake_engine import NOW, FakeEngine
 from tests.waiting import DEADLINE_S
@@ -179,6 +185,33 @@ def prepare(
         return tmp_path / "memory"
 
     return prepared
+
+
+EVENING = "ses_5a7c91e0"
+TURNS: tuple[tuple[Role, str], ...] = (
+    ("user", "Back from lunch. What is still open from this morning?"),
+    ("agent", "Two things: the changelog paragraph in German, and the broker log for KVA-02."),
+    ("user", "Write me a script that counts the readings per gauge."),
+    ("agent", 'Here it is:\n\n```python\nfor gauge in gauges:\n    print "%s" % gauge\n```'),
+    ("user", "Can you review the PR that just came in?"),
+)
+
+
+@pytest.fixture
+def evening(prepare: Prepare) -> Path:
+    """The sample with a short conversation from this evening."""
+
+    def make(root: Path) -> None:
+        started = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
+        before = (started - timedelta(days=3)).timestamp()
+        for path in (root / "conversations").iterdir():
+            os.utime(path, (before, before))
+        capture = ConversationCapture(Files(Workspace.open(root)))
+        capture.start(EVENING, title="Evening round", started=started)
+        for minute, (role, text) in enumerate(TURNS, start=41):
+            capture.message(EVENING, role, text, at=started.replace(minute=minute))
+
+    return prepare("evening", make)
 
 
 @pytest.fixture
