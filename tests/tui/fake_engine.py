@@ -441,8 +441,6 @@ class FakeEngine(Engine):
     ledger_view: LedgerView = field(default_factory=lambda: LedgerView(ledger_rows()))
     status_value: StatusView = field(default_factory=status_view)
     compiled: Compiled = field(default_factory=review_compiled)
-    compiled_before: Compiled | None = None
-    existing: frozenset[str] = frozenset()
     traces: dict[str, Trace] = field(default_factory=dict)
     output: str = ""
     calls: list[tuple[object, ...]] = field(default_factory=list)
@@ -534,24 +532,6 @@ class FakeEngine(Engine):
         """Records the call; the prompt is the same for all messages."""
         self.record("compile_of", key)
         return self.compiled
-
-    def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
-        """Records the call and returns the previous prompt, if any."""
-        self.record("compile_before", key)
-        return self.compiled_before
-
-    def lines_of(self, section: Section) -> tuple[int, ...]:
-        """Records the call; the section's lines are consecutive."""
-        self.record("lines_of", section.label)
-        start = section.lines.partition("-")[0]
-        first = int(start) if start.isdecimal() else 1
-        end = first + section.text.count("\n") + 1
-        return tuple(range(first, end)) if section.source else ()
-
-    def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
-        """Records the call; names in ``existing`` already exist."""
-        self.record("keep_prompt", path, text, replace)
-        return replace or path not in self.existing
 
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         """Records the call; the prompt grows with the message; such a gate ignores drafts."""

@@ -14,7 +14,6 @@ from engine.context.views import StatusView
 from engine.engine import Engine
 from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Driven, Run
-from tests.tui.context_data import prompt, prompt_before
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
 from tests.tui.review_data import CONVERSATIONS, review_items
@@ -23,7 +22,6 @@ from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.screens.context.screen import ContextScreen
 from tui.screens.harvest.screen import HarvestScreen
 from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
 from tui.screens.knowledge.screen import KnowledgeScreen
@@ -160,32 +158,6 @@ async def open_workbench(
 def write(root: Path, path: str, text: str) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text, encoding="utf-8")
-
-
-class ContextDriven(ScreenDriven[ContextScreen]):
-    kind, key = ContextScreen, "c"
-
-    def comparing(self) -> bool:
-        """Whether two prompts are being compared."""
-        return bool(self.state.comparing)
-
-    @property
-    def label(self) -> str:
-        """The selected section."""
-        return self.state.chosen.label if self.state.chosen is not None else ""
-
-
-@asynccontextmanager
-async def open_context(
-    run: Run, size: tuple[int, int] = (120, 40), *, settle: bool = True, **changes: Any
-) -> AsyncIterator[ContextDriven]:
-    """Opens the screen on the newest message."""
-    changes = {"compiled": prompt(), "compiled_before": prompt_before(), **changes}
-    for section in changes["compiled"].sections:
-        if section.source:
-            write(Path.home() / "memory", section.source, section.text)
-    async with run(size, settle=settle, **changes) as workbench:
-        yield await ContextDriven.over(workbench, settle=settle)
 
 
 class KnowledgeDriven(ScreenDriven[KnowledgeScreen]):

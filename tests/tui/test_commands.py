@@ -12,10 +12,11 @@ import pytest
 from textual.command import CommandList, CommandPalette
 
 from engine.context.views import LedgerView
+from tests.tui import test_context_screen
 from tests.tui.conftest import Run
 from tests.tui.every_screen import each_screen, open_workbench
 from tests.tui.fake_engine import FakeEngine, ledger_rows
-from tests.tui.screen_driven import open_context, open_search
+from tests.tui.screen_driven import open_search
 from tui import screens as screens_package
 from tui.kit.command import Need, command
 from tui.kit.commands import Commanded, help_lines
@@ -201,8 +202,8 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         assert driven.panel() == "ledger", step
 
 
-async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> None:
-    async with open_context(run) as driven:
+async def test_a_command_chosen_by_name_runs_only_where_it_applies(evening: Path) -> None:
+    async with test_context_screen.open_screen(evening) as driven:
         step = "a command of another panel is refused with a reason"
         await driven.press("2")
         driven.screen.do(ContextScreen.catalog["open"])

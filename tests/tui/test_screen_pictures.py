@@ -9,17 +9,15 @@ from typing import Any
 
 import pytest
 
-from engine.errors import AutopoiesisError, BudgetError, LedgerBroken
+from engine.errors import AutopoiesisError, LedgerBroken
 from engine.events import FileChanged
 from engine.knowledge.harvest.report import Report, Survey
 from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.context_data import prompt, prompt_before, with_many_results
 from tests.tui.discussion_data import NOW
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import BRAKE, DEPLOY, results
 from tests.tui.review_data import pending_item, review_items
 from tests.tui.screen_driven import (
-    open_context,
     open_harvest,
     open_knowledge,
     open_ledger,
@@ -32,13 +30,6 @@ from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tui.screens.knowledge.pieces import TITLES
 
 Picture = Callable[[Driven, str], None]
-TOO_MUCH = BudgetError(
-    "system prompt and identity take 9,120 tokens (knowledge/identity/SOUL.md 6,400, "
-    "knowledge/identity/AGENTS.md 2,100, knowledge/prompts/system.md 620), and 7,936 of 8,192 are free "
-    "after the reply reserve",
-    where="context_compiler.token_budget",
-    hint="raise the budget or shorten these files",
-)
 UNREADABLE = AutopoiesisError(
     "cannot be read (Permission denied)", where="logs/decisions/2026-06.jsonl", hint="check its permissions"
 )
@@ -48,21 +39,6 @@ FOUND = {"query": "connection pool timeout"}
 
 # The name of a picture, which contains its size; the screen; keys; and what the screen is given.
 PICTURES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
-    "context/full-80x24-dark": (open_context, "", {}),
-    "context/full-120x40-dark": (open_context, "", {}),
-    "context/full-200x60-dark": (open_context, "", {}),
-    "context/full-60x16-dark": (open_context, "", {}),
-    "context/section-80x24": (open_context, "j j j j j j j j j", {}),
-    "context/whole-80x24": (open_context, "j j j j j t 2", {}),
-    "context/left-out-200x60": (open_context, "o j", {}),
-    "context/left-out-many-80x24": (open_context, "o G", {"compiled": with_many_results()}),
-    "context/difference-80x24": (open_context, "d", {}),
-    "context/prefix-broken-120x40": (open_context, "d", {"compiled_before": prompt_before(broken=True)}),
-    "context/error-80x24": (open_context, "", {"failing": {"compile_of": TOO_MUCH}}),
-    "context/empty-80x24": (open_context, "", {"entries": [], "compiled": prompt(budget=8192)}),
-    "context/write-question-120x40": (
-        open_context, "w enter", {"existing": frozenset({"scratch/prompt.md"})},
-    ),
     "knowledge/empty-120x40": (open_knowledge, "", {"empty": True}),
     "ledger/full-200x60-dark": (open_ledger, "", {}),
     "ledger/entries-60x16": (open_ledger, "", {}),
