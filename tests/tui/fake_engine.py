@@ -26,17 +26,15 @@ from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.live.feed import FeedEntry, FeedKind
 from engine.pipeline.labels import Judged, Labels
-from engine.search.results import SearchResult
 from engine.settings.model import Config
 from engine.settings.trust import Act, EffectiveSettings, TrustStatus
-from engine.store.files import READ_LIMIT, Files
+from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.jobs_data import FakeSchedule
 from tests.tui.knowledge_data import FakeEntries
 from tests.tui.playbooks_data import FakePlaybooks
-from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
 from tests.tui.tune_data import FakeTuning, decision
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -385,19 +383,6 @@ PROBLEMS = (
 )
 
 
-class FakeFiles(Files):
-    """The workspace's files; reads are recorded."""
-
-    def __init__(self, workspace: Workspace, record: Callable[..., None]) -> None:
-        super().__init__(workspace)
-        self._record = record
-
-    def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
-        """Records the call."""
-        self._record("read", relative)
-        return super().read(relative, limit=limit)
-
-
 class FakeLabels(Labels):
     """Records labels; there is nothing to learn."""
 
@@ -447,7 +432,6 @@ class FakeEngine(Engine):
     blocked: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
-    fake_search: FakeSearch = field(default_factory=FakeSearch)
     started: bool = False
     gate_only_on_request: bool = False
     session: str = ""
@@ -460,7 +444,7 @@ class FakeEngine(Engine):
         super().__init__(
             workspace,
             EffectiveSettings(Config(), (), (), TrustStatus(self.root, "nothing", ())),
-            files=FakeFiles(workspace, self.fake_search.record),
+            files=Files(workspace),
             clock=lambda: NOW,
         )
         self.knowledge = FakeKnowledge(self)
@@ -567,20 +551,6 @@ class FakeEngine(Engine):
     def labels(self) -> FakeLabels:
         """Records labels."""
         return FakeLabels(self.record, self.tuning)
-
-    @property
-    def index(self) -> FakeIndex:
-        """The index state."""
-        return FakeIndex(self.fake_search)
-
-    @property
-    def presets(self) -> FakePresets:
-        """Records what is added to presets."""
-        return FakePresets(self.fake_search)
-
-    def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """The search results."""
-        return self.fake_search.search(query, category=category, limit=limit)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Records the call."""

@@ -17,7 +17,6 @@ from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
 from tests.tui.review_data import CONVERSATIONS, review_items
-from tests.tui.search_data import write_files
 from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
@@ -27,7 +26,6 @@ from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
 from tui.screens.knowledge.screen import KnowledgeScreen
 from tui.screens.ledger.screen import LedgerScreen
 from tui.screens.review.screen import ReviewScreen
-from tui.screens.search.screen import SearchScreen
 from tui.screens.tune.screen import TuneScreen
 
 ScreenT = TypeVar("ScreenT", bound=FullScreen)
@@ -301,45 +299,6 @@ async def open_review(
         for path, text in CONVERSATIONS.items():
             write(workbench.engine.root, path, text)
         yield await ReviewDriven.over(workbench, settle=settle)
-
-
-class SearchDriven(ScreenDriven[SearchScreen]):
-    kind, key = SearchScreen, "s"
-
-    @property
-    def fake_search(self) -> Any:
-        return self.engine.fake_search
-
-    def watching(self) -> bool:
-        """Whether an index being built is polled."""
-        return self.screen._poll is not None
-
-    def selected(self) -> str:
-        """The selected result as path:line."""
-        hit = self.screen.results.selected
-        return f"{hit.result.path}:{hit.result.start_line}" if hit is not None else ""
-
-
-@asynccontextmanager
-async def open_search(
-    run: Run,
-    size: tuple[int, int] = (120, 40),
-    *,
-    query: str = "",
-    settle: bool = True,
-    theme: str = "",
-    **changes: Any,
-) -> AsyncIterator[SearchDriven]:
-    """Opens the search screen, on the results of ``query`` if given."""
-    async with run(size, theme=theme) as workbench:
-        write_files(workbench.engine.root)
-        for name, value in changes.items():
-            setattr(workbench.engine.fake_search, name, value)
-        driven = await SearchDriven.over(workbench, settle=settle)
-        if query:
-            await driven.type(query)
-            await driven.press("enter")
-        yield driven
 
 
 class TuneDriven(ScreenDriven[TuneScreen]):

@@ -268,7 +268,7 @@ async def test_o_shows_what_was_left_out_with_search_results_folded(evening: Pat
         await driven.press("e")
         assert "the selection does not come from a file" in driven.toasts
         await driven.press("enter", "j", "j")
-        assert f"▾ {total - 2} search results" in driven.text and driven.app.screen is driven.screen
+        assert f"▾ {total - 2} search results" in driven.text and len(driven.app.screen_stack) == 2
         piece = driven.state.left_out_entry()
         assert piece == driven.state.entries[3]
         await driven.press("enter")

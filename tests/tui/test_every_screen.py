@@ -91,6 +91,7 @@ async def each_panel(driven: Driven, screen: FullScreen) -> AsyncIterator[str]:
 async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: Path) -> None:
     poison(sample, COMBINED)
     async with open_workbench(sample) as driven:
+        driven.bench.searched = "gauge"
         shown = set()
         async for screen in each_screen(driven):
             async for name in each_panel(driven, screen):

@@ -22,10 +22,8 @@ from tests.tui.screen_driven import (
     open_knowledge,
     open_ledger,
     open_review,
-    open_search,
     open_tune,
 )
-from tests.tui.search_data import BUILDING, many_results
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
 from tui.screens.knowledge.pieces import TITLES
 
@@ -35,7 +33,6 @@ UNREADABLE = AutopoiesisError(
 )
 FEW = {"code-style": Kind(6, 5, 14), "deploy": Kind(0, 0, 9), "incident": Kind(2, 0, 3)}
 CAUTIOUS = {**TOPICS, "smalltalk": SMALLTALK}
-FOUND = {"query": "connection pool timeout"}
 
 # The name of a picture, which contains its size; the screen; keys; and what the screen is given.
 PICTURES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
@@ -44,16 +41,6 @@ PICTURES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
     "ledger/entries-60x16": (open_ledger, "", {}),
     "harvest/1-survey-200x60": (open_harvest, "", {}),
     "harvest/1-survey-60x16": (open_harvest, "", {}),
-    "search/empty-80x24": (open_search, "", {}),
-    "search/results-80x24-dark": (open_search, "", FOUND),
-    "search/results-120x40-dark": (open_search, "", FOUND),
-    "search/results-200x60-dark": (open_search, "", FOUND),
-    "search/results-60x16": (open_search, "", FOUND),
-    "search/preview-80x24": (open_search, "j j enter", FOUND),
-    "search/why-120x40": (open_search, "j 3", FOUND),
-    "search/index-building-80x24": (open_search, "", {**FOUND, "state": BUILDING}),
-    "search/preset-80x24": (open_search, "a p o o l s", FOUND),
-    "search/more-120x40": (open_search, "G", {"query": "pool", "results": many_results(120)}),
     "tune/full-80x24-dark": (open_tune, "", {"provider": "agent"}),
     "tune/full-120x40-dark": (open_tune, "", {"provider": "agent"}),
     "tune/full-200x60-dark": (open_tune, "", {"provider": "agent"}),
@@ -272,16 +259,6 @@ async def test_harvest_options_and_the_brake(run: Run, picture: Picture) -> None
         picture(driven, "harvest/brake-120x40")
 
 
-async def test_search_nothing_to_search(run: Run, picture: Picture) -> None:
-    async with open_search(run) as driven:
-        for path in driven.engine.root.rglob("*.md"):
-            path.unlink()
-        await driven.press("tab", "ctrl+r")
-        driven.app.clear_notifications()
-        await driven.settle()
-        picture(driven, "search/empty-workspace-120x40")
-
-
 @pytest.mark.usefixtures("topic_files")
 async def test_tune_undo_question(run: Run, picture: Picture) -> None:
     async with open_tune(run, SIZES["120x40"]) as driven:
@@ -289,9 +266,3 @@ async def test_tune_undo_question(run: Run, picture: Picture) -> None:
         driven.app.clear_notifications()
         await driven.press("z")
         picture(driven, "tune/undo-question-120x40")
-
-
-async def test_search_without_results(run: Run, picture: Picture) -> None:
-    async with open_search(run, SIZES["80x24"]) as driven:
-        await driven.type("zeppelin moorings")
-        picture(driven, "search/nothing-80x24")
