@@ -12,7 +12,6 @@ from engine.knowledge.verify import CheckedEntry
 from engine.store.change import ChangeCommit
 from tests.tui.knowledge_data import FakeDigest, FakeNotes
 from tests.tui.ledger_data import FakeHarvest, FakeLedger, FakeReclaimer
-from tests.tui.review_data import FakeReview
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
@@ -22,7 +21,6 @@ class FakeKnowledge(Knowledge):
     """Answers immediately from its fake parts."""
 
     ledger: FakeLedger
-    review: FakeReview
     notes: FakeNotes
 
     def __init__(self, engine: FakeEngine) -> None:
@@ -30,7 +28,6 @@ class FakeKnowledge(Knowledge):
         self.ledger = FakeLedger(engine)
         self.harvest = FakeHarvest(engine, self.ledger)
         self.reclaimer = FakeReclaimer(engine, self.ledger)
-        self.review = FakeReview(engine)
         self.digest = FakeDigest(engine)
         self.notes = FakeNotes(engine)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -12,11 +12,9 @@ from typing import Any, Generic, Self, TypeVar, cast
 from engine.activation.policy import Thresholds
 from engine.context.views import StatusView
 from engine.engine import Engine
-from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
-from tests.tui.review_data import CONVERSATIONS, review_items
 from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
@@ -25,7 +23,6 @@ from tui.screens.harvest.screen import HarvestScreen
 from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
 from tui.screens.knowledge.screen import KnowledgeScreen
 from tui.screens.ledger.screen import LedgerScreen
-from tui.screens.review.screen import ReviewScreen
 from tui.screens.tune.screen import TuneScreen
 
 ScreenT = TypeVar("ScreenT", bound=FullScreen)
@@ -259,46 +256,6 @@ async def open_harvest(
     """Opens the guided harvest from the ledger screen."""
     async with open_ledger(run, size, **changes) as ledger:
         yield await HarvestDriven.over(ledger, settle=settle)
-
-
-class ReviewDriven(ScreenDriven[ReviewScreen]):
-    kind, key = ReviewScreen, "v"
-
-    @property
-    def review(self) -> Any:
-        return self.engine.knowledge.review
-
-    def listed(self) -> list[str]:
-        """The texts of the listed items, as harvested."""
-        queue = self.screen.queue
-        return [queue.item_at(at).waiting.item.text for at in range(queue.row_count)]
-
-    def selected(self) -> str:
-        """The text of the selected item."""
-        item = self.screen.queue.selected
-        return item.waiting.item.text if item is not None else ""
-
-    def verdicts(self) -> dict[str, str]:
-        """The verdicts given in this test, by item text."""
-        before = {each.id for each in review_items() if each.verdict}
-        settled = [each for each in self.review.queue.items if each.verdict and each.id not in before]
-        return {each.item.text: each.verdict for each in settled}
-
-
-@asynccontextmanager
-async def open_review(
-    run: Run,
-    size: tuple[int, int] = (120, 40),
-    *,
-    items: Sequence[PendingItem] | None = None,
-    settle: bool = True,
-    **changes: Any,
-) -> AsyncIterator[ReviewDriven]:
-    async with run(size, **changes) as workbench:
-        workbench.engine.knowledge.review.queue.items = tuple(review_items() if items is None else items)
-        for path, text in CONVERSATIONS.items():
-            write(workbench.engine.root, path, text)
-        yield await ReviewDriven.over(workbench, settle=settle)
 
 
 class TuneDriven(ScreenDriven[TuneScreen]):

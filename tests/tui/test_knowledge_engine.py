@@ -8,8 +8,8 @@ from pathlib import Path
 
 from engine.engine import Engine
 from engine.knowledge.category_files import entries
+from tests.store.history import git
 from tests.tui.screen_driven import KnowledgeDriven
-from tests.tui.test_review_engine import subjects
 from tui.screens.knowledge.pieces import DigestPiece
 
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
@@ -37,7 +37,7 @@ async def test_groups_match_the_files_and_the_digest_is_switched(sample: Path) -
         await driven.until(lambda: "the digest is off" in driven.toasts)
         await driven.settle()
         assert driven.counts()["digest"] == "off" and not (sample / "knowledge/digest.md").exists()
-        assert "memory: digest turned off" in subjects(sample)
+        assert "memory: digest turned off" in git(sample, "log", "-4", "--format=%B")
         await driven.press("R")
         await driven.until(lambda: "digest regenerated" in driven.toasts)
         await driven.settle()
@@ -62,7 +62,7 @@ async def test_unclear_notes_are_assigned(sample: Path) -> None:
         await driven.until(lambda: "notes of scripts/copy_" in driven.toasts)
         await driven.settle()
         assert not any(sign == "?" and text == "scripts/rates.py" for sign, text in driven.listed())
-    assert "moved to scripts/copy_" in subjects(sample)
+    assert "moved to scripts/copy_" in git(sample, "log", "-4", "--format=%B")
 
 
 async def test_read_only_shows_and_changes_nothing(sample: Path) -> None:
