@@ -33,7 +33,6 @@ from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.jobs_data import FakeSchedule
-from tests.tui.knowledge_data import FakeEntries
 from tests.tui.playbooks_data import FakePlaybooks
 from tests.tui.tune_data import FakeTuning, decision
 
@@ -448,7 +447,6 @@ class FakeEngine(Engine):
             clock=lambda: NOW,
         )
         self.knowledge = FakeKnowledge(self)
-        self.knowledge_entries = FakeEntries(self)
         self.schedule = FakeSchedule(self)
         self.playbooks = FakePlaybooks(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []

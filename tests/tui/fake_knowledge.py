@@ -10,7 +10,6 @@ from engine.knowledge.harvest.report import Survey
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.verify import CheckedEntry
 from engine.store.change import ChangeCommit
-from tests.tui.knowledge_data import FakeDigest, FakeNotes
 from tests.tui.ledger_data import FakeHarvest, FakeLedger, FakeReclaimer
 
 if TYPE_CHECKING:
@@ -21,15 +20,12 @@ class FakeKnowledge(Knowledge):
     """Answers immediately from its fake parts."""
 
     ledger: FakeLedger
-    notes: FakeNotes
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
         self.ledger = FakeLedger(engine)
         self.harvest = FakeHarvest(engine, self.ledger)
         self.reclaimer = FakeReclaimer(engine, self.ledger)
-        self.digest = FakeDigest(engine)
-        self.notes = FakeNotes(engine)
 
     def price_of(self, survey: Survey) -> float | None:
         """A tenth of a cent per thousand tokens; markers cost nothing."""

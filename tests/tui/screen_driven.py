@@ -14,14 +14,11 @@ from engine.context.views import StatusView
 from engine.engine import Engine
 from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
 from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
 from tui.screens.harvest.screen import HarvestScreen
-from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
-from tui.screens.knowledge.screen import KnowledgeScreen
 from tui.screens.ledger.screen import LedgerScreen
 from tui.screens.tune.screen import TuneScreen
 
@@ -153,45 +150,6 @@ async def open_workbench(
 def write(root: Path, path: str, text: str) -> None:
     (root / path).parent.mkdir(parents=True, exist_ok=True)
     (root / path).write_text(text, encoding="utf-8")
-
-
-class KnowledgeDriven(ScreenDriven[KnowledgeScreen]):
-    kind, key = KnowledgeScreen, "K"
-
-    def listed(self) -> list[tuple[str, str]]:
-        """The sign and text of each item in the group."""
-        pieces = self.screen.pieces
-        found = [pieces.item_at(at) for at in range(pieces.row_count)]
-        return [(sign_of(each).strip(), name_of(each)) for each in found]
-
-    def selected(self) -> str:
-        """The text of the selected item."""
-        piece = self.screen.pieces.selected
-        return name_of(piece) if piece is not None else ""
-
-    def counts(self) -> dict[str, str]:
-        """The item count of each group, after its mark if it needs attention."""
-        return {item.group: f"{item.mark} {item.count}".strip() for item in self.screen.groups.items}
-
-    async def group(self, name: Group) -> None:
-        """Selects a group and goes to its items."""
-        self.screen.groups.select(list(TITLES).index(name))
-        await self.press("2")
-
-
-@asynccontextmanager
-async def open_knowledge(
-    run: Run, size: tuple[int, int] = (120, 40), *, empty: bool = False, settle: bool = True, **changes: Any
-) -> AsyncIterator[KnowledgeDriven]:
-    async with run(size, **changes) as workbench:
-        engine = workbench.engine
-        engine.digest_view = digest_view("")
-        if not empty:
-            write_knowledge(engine.root)
-            engine.digest_view = digest_view()
-            engine.knowledge.notes.files = notes_of_files()
-            engine.knowledge.notes.unclear = unclear_notes()
-        yield await KnowledgeDriven.over(workbench, settle=settle)
 
 
 Prepare = Callable[[FakeEngine], None]

@@ -16,12 +16,10 @@ from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import BRAKE, DEPLOY, results
 from tests.tui.screen_driven import (
     open_harvest,
-    open_knowledge,
     open_ledger,
     open_tune,
 )
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
-from tui.screens.knowledge.pieces import TITLES
 
 Picture = Callable[[Driven, str], None]
 UNREADABLE = AutopoiesisError(
@@ -32,7 +30,6 @@ CAUTIOUS = {**TOPICS, "smalltalk": SMALLTALK}
 
 # The name of a picture, which contains its size; the screen; keys; and what the screen is given.
 PICTURES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
-    "knowledge/empty-120x40": (open_knowledge, "", {"empty": True}),
     "ledger/full-200x60-dark": (open_ledger, "", {}),
     "ledger/entries-60x16": (open_ledger, "", {}),
     "harvest/1-survey-200x60": (open_harvest, "", {}),
@@ -72,43 +69,6 @@ async def test_picture(run: Run, picture: Picture, name: str, request: pytest.Fi
     async with opened(run, (width, height), **given) as driven:
         await driven.press(*keys.split())
         picture(driven, name)
-
-
-async def test_knowledge_full_and_every_group(run: Run, picture: Picture) -> None:
-    async with open_knowledge(run, SIZES["80x24"]) as driven:
-        picture(driven, "knowledge/full-80x24-dark")
-        for group in TITLES:
-            await driven.group(group)
-            assert TITLES[group] in driven.text
-            if group == "decisions":
-                await driven.press("G")
-            if group in ("decisions", "skills", "notes", "digest"):
-                picture(driven, f"knowledge/{group}-80x24-dark")
-        await driven.group("notes")
-        await driven.press("space", "b")
-        picture(driven, "knowledge/bind-80x24")
-        await driven.press("escape", "2", "question_mark")
-        assert "on this screen" in driven.text
-
-
-async def test_knowledge_sizes(run: Run, picture: Picture) -> None:
-    async with open_knowledge(run, SIZES["120x40"]) as driven:
-        picture(driven, "knowledge/full-120x40-dark")
-        await driven.resize(*SIZES["200x60"])
-        picture(driven, "knowledge/full-200x60-dark")
-        await driven.resize(60, 16)
-        picture(driven, "knowledge/groups-60x16")
-        await driven.press("2")
-        assert driven.focused_panel() == "pieces" and driven.screen.pieces.display
-        await driven.press("3")
-        assert driven.focused_panel() == "reading" and not driven.screen.pieces.display
-
-
-async def test_knowledge_error(run: Run, picture: Picture) -> None:
-    broken = AutopoiesisError("cannot be read (Input/output error)", where="knowledge/files", hint="look")
-    async with open_knowledge(run, SIZES["80x24"], failing={"notes": broken}) as driven:
-        await driven.group("notes")
-        picture(driven, "knowledge/error-80x24")
 
 
 async def test_ledger_full_with_a_question_and_filtered(run: Run, picture: Picture) -> None:
