@@ -33,6 +33,7 @@ from engine.transcripts.turn import Text, Turn
 from tests.store.history import commit, git
 from tests.tui.conftest import FASTER, SIZES, Driven, Prepare, Watch
 from tests.tui.screen_driven import ScreenDriven, WatchingEngine
+from tui.kit.messages import EventBridge, condense
 from tui.kit.overlays import ConfirmScreen, PageScreen
 from tui.kit.questions import Clock
 from tui.render.draw import Row
@@ -41,6 +42,7 @@ from tui.render.words import last_miss, stays
 from tui.screens.cache.figures import (
     SettingLines,
     cost,
+    draw_providers,
     next_minutes,
     percent,
     place_of,
@@ -54,6 +56,7 @@ from tui.screens.cache.lists import (
     draw_culprit,
     draw_details,
     draw_discussion,
+    draw_empty,
     draw_miss,
     draw_none,
     item_of,
@@ -643,6 +646,29 @@ def test_the_last_miss_is_that_of_the_last_used_discussion(root: Path) -> None:
     assert last_miss(replace(full, discussions=(off, new))) is None
 
 
+def test_the_bridge_reports_invalidated_caches() -> None:
+    burst = condense([CacheGivenUp(NOW, "ses_a", "x changed"), CacheGivenUp(NOW, "ses_b", "y changed")])
+    assert burst.given_up == {"ses_a", "ses_b"} and not burst.parts
+    rings: list[None] = []
+    bridge = EventBridge(lambda: rings.append(None))
+    bridge.handle(CacheGivenUp(NOW, "ses_a", "x changed"))
+    assert len(rings) == 1 and bridge.take().given_up == {"ses_a"} and not bridge.take().given_up
+
+
+def test_a_heading_is_dropped_and_reasons_get_room_where_there_is_little(root: Path) -> None:
+    full = overview(root)
+    assert [len(draw_providers(full, NOW, 76, height, PLAIN)) for height in (3, 4)] == [3, 4]
+    reason = state(cached_at=None, tokens_cached=0, invalidated_at=NOW, why=f"{MEMORY} changed")
+    items = [item_of(DiscussionCache(reason, "", ""), NOW)] * 3
+    for width in (56, 76, 116):
+        text = draw_discussion(items[0], Columns.of(items), width, PLAIN, chosen=False).text
+        assert text.startswith("○ ses_x") and "MEMORY.md changed" in text and "…" not in text
+    for width in (36, 76, 196):
+        for provider in ("local", "gemini"):
+            rows = draw_empty(replace(full, provider=provider), width, PLAIN)
+            assert all(row.cells <= width for row in rows) and "ctrl+s" in text_of(rows)
+
+
 # What is drawn.
 
 MISSES = Misses(300, turns=81, followed=58, kept=47, lost=48_210, dollars=0.1302, culprits=())
@@ -719,7 +745,3 @@ def test_rows_fit_their_width_for_any_title_model_and_reason(text: str, width: i
     culprit = Culprit(6, text[:16], text, 3, 900, 0.1, NOW)
     assert draw_miss(culprit, [culprit], width, PLAIN, chosen=True).cells <= width
     assert all(row.cells <= width for row in draw_culprit(culprit, MISSES, width, PLAIN))
-    if not text:
-        reason = item_of(DiscussionCache(replace(known, why=f"{MEMORY} changed"), "A title", ""), NOW)
-        drawn = draw_discussion(reason, Columns.of([reason]), max(width, 56), PLAIN, chosen=False).text
-        assert "MEMORY.md changed" in drawn and "…" not in drawn

@@ -165,6 +165,11 @@ class ReviewDriven(ScreenDriven[ReviewScreen]):
 open_screen = partial(ReviewDriven.on_files, now=NOW, grace_s=0.0, engine=WatchingEngine)
 
 
+def pending(item: PendingItem) -> PendingItem:
+    """An item before its verdict."""
+    return replace(item, verdict="", text="")
+
+
 def queued(root: Path, items: Iterable[PendingItem]) -> None:
     """Adds items to the queue of a workspace."""
     with Engine.open(root, clock=lambda: NOW) as engine:
@@ -179,7 +184,7 @@ def root(prepare: Prepare) -> Path:
         for path, text in CONVERSATIONS.items():
             (root / path).write_text(text)
         items = review_items()
-        queued(root, [replace(each, verdict="", text="") for each in items])
+        queued(root, map(pending, items))
         with Engine.open(root, clock=lambda: NOW) as engine:
             for each in items:
                 if each.verdict == "accepted":

@@ -25,6 +25,7 @@ from engine.store.paths import Workspace
 from tests.tui.conftest import FASTER, SIZES, Driven, Watch
 from tests.tui.every_screen import NOW
 from tests.tui.screen_driven import ScreenDriven, WatchingEngine
+from tests.tui.test_hostile_text import assert_harmless
 from tui.kit.editor import editor_command
 from tui.render.draw import FILL, Row
 from tui.render.roles import PLAIN
@@ -519,21 +520,26 @@ async def test_changed_files_are_found_and_the_selection_stays(root: Path, watch
     async with open_screen(root, query=QUERY) as driven:
         await driven.press("j")
         selected = driven.hit.key
-        new = root / "knowledge/procedures/new.md"
+        name = "[red]no[_]\x1b[31m.md"
+        new = root / "knowledge/procedures" / name
         new.write_text(f"# {QUERY}\n\nThe {QUERY} is gone, said Tomasz.\n")
         driven.engine.refresh_index()
         searches = watch(Engine, "search")
         for _time in range(50):
-            driven.engine.publish(FileChanged(NOW, "knowledge/procedures/new.md", "changed"))
+            driven.engine.publish(FileChanged(NOW, f"knowledge/procedures/{name}", "changed"))
         await driven.settle()
-        at = [hit.result.path for hit in driven.hits].index("knowledge/procedures/new.md")
+        at = [hit.result.path for hit in driven.hits].index(f"knowledge/procedures/{name}")
         assert len(searches) == 1 and driven.hit.key == selected
         # a deleted selected result is replaced by its neighbour
         await driven.press("g", *["j"] * at)
         following = driven.hits[at + 1].key
+        assert_harmless(driven)
+        await driven.press("y")
+        assert_harmless(driven)
+        assert "[red]no[_]" in driven.text and "[red]no[_]" in driven.toasts
         new.unlink()
         driven.engine.refresh_index()
-        driven.engine.publish(FileChanged(NOW, "knowledge/procedures/new.md", "changed"))
+        driven.engine.publish(FileChanged(NOW, f"knowledge/procedures/{name}", "changed"))
         await driven.settle()
         assert driven.screen.results.cursor == at and driven.hit.key == following
         shown = driven.screen.preview.passage
