@@ -232,6 +232,8 @@ async def test_panels_sizes_pages_and_pictures(root: Path, picture: Picture) -> 
         picture(driven, "cache/culprit-120x40")
         await driven.press("escape", "k", "enter")
         assert "Review of the connection pool" in driven.text and f"{MEMORY} changed" in driven.text
+        await driven.press("escape", "escape")
+        assert driven.zoomed() is None and driven.is_open()
 
 
 async def test_a_cache_is_invalidated_only_after_confirmation(root: Path, watch: Watch) -> None:

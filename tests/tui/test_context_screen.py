@@ -285,8 +285,12 @@ async def test_o_shows_what_was_left_out_with_search_results_folded(evening: Pat
         assert f"1 sections  {len(driven.compiled.sections)}" in driven.text
         await driven.press("escape")  # the match is folded again, so it is no longer selected
         assert "▸" in driven.text and driven.state.left_out_entry() in driven.state.entries[:2]
-        await driven.show(replace(driven.compiled, left_out=(), next_pieces=()))
+        await driven.press("plus", "o")
+        assert driven.zoomed() is None
+        more = {"dropped_turns": 4, "unflushed_turns": 1, "problems": ("knowledge/a.md is not UTF-8 text",)}
+        await driven.show(replace(driven.compiled, left_out=(), next_pieces=(), **more))  # type: ignore[arg-type]
         assert driven.text.count("nothing left out") == 2
+        assert "4 turns dropped, 1 unflushed" in driven.text and "! 1 problem" in driven.text
 
 
 async def test_pieces_that_more_room_would_include_come_first(evening: Path) -> None:
@@ -374,7 +378,9 @@ async def test_slash_filters_while_typing(evening: Path) -> None:
         await driven.press("slash")
         await driven.type("review")
         assert f" of {total}" in driven.text and driven.label == "topic:github-pr-review"
-        await driven.press("enter", "j")
+        await driven.press("enter", "j", "enter")
+        assert driven.focused_panel() == "text" and driven.zoomed() is None
+        await driven.press("1")
         following = driven.label
         assert "review" in driven.state.chosen.source and driven.focused_panel() == "sections"
         await driven.press("escape")

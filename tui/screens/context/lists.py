@@ -93,8 +93,9 @@ def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
 
 
 def _begin(text: str, section: str, at: int) -> int:
-    """Where a section's text begins, from ``at``: on the line after its marker, or in it behind the speaker, as
-    search results do (``§ user: …``); -1 if nowhere.
+    """Where a section's text begins, from ``at``; -1 if nowhere.
+
+    It begins on the line after its marker; a message that search found, behind its speaker: ``§ user: …``.
     """
     found = text.find(section, at)
     while found > 0 and text[found - 1] != "\n":
