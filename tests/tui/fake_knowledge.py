@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.errors import HarvestRefused
+from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.report import Survey
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.verify import CheckedEntry
@@ -24,6 +25,8 @@ class FakeKnowledge(Knowledge):
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
         self.ledger = FakeLedger(engine)
+        self.files, self.clock, self.on_problem = engine.files, engine.clock, engine.report_error
+        self.digest = Digest(engine.files)
         self.harvest = FakeHarvest(engine, self.ledger)
         self.reclaimer = FakeReclaimer(engine, self.ledger)
 
