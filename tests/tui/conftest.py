@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import threading
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -28,6 +31,11 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from engine.store.files import Files
+from engine.store.paths import Workspace
+from engine.transcripts.capture import ConversationCapture
+from engine.transcripts.turn import Role
+from tests.conftest import GIT_IDENTITY, made_or_copied
 from tests.tui.fake_engine import NOW, FakeEngine
 from tests.waiting import DEADLINE_S
 from tui.app import WorkbenchApp
@@ -89,12 +97,23 @@ def _parse_once(sheet: Stylesheet, *args: Any, **kwargs: Any) -> list[RuleSet]:
     return PARSED[key]
 
 
+FASTER = 10
+"""How much faster than for a person the screens' timers of 0.2 s or more run."""
+
+
+def _faster(real: Callable[..., Any]) -> Callable[..., Any]:
+    def faster(screen: FullScreen, seconds: float, *args: Any, **kwargs: Any) -> Any:
+        return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *args, **kwargs)
+
+    return faster
+
+
 @pytest.fixture(autouse=True, scope="session")
 def quick_pilot() -> Iterator[None]:
     """Makes Textual's pilot wait for pending work instead of an idle processor.
 
     Waiting for an idle processor takes at least 20 ms per key and depends on the machine's load.
-    Style sheets are also parsed only once.
+    Style sheets are also parsed only once, and timers run faster.
     """
 
     async def pause(pilot: Pilot[Any], delay: None = None) -> None:
@@ -109,6 +128,10 @@ def quick_pilot() -> Iterator[None]:
         patch.setattr(App, "NOTIFICATION_TIMEOUT", 3600.0)
         # Textual's hash is equivalent, but written in Python and called for every rule and widget.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
+        for module in ("workbench.layout", "search.screen"):
+            patch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)  # see ``Driven.run``
+        for name in ("set_timer", "set_interval"):
+            patch.setattr(FullScreen, name, _faster(getattr(FullScreen, name)))
         yield
 
 
@@ -135,6 +158,60 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
     return folder
+
+
+Prepare = Callable[[str, Callable[[Path], object]], Path]
+
+
+@pytest.fixture
+def prepare(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Prepare:
+    """Changes a copy of the sample in the home folder: ``prepare("cached", make)``. ``make`` runs once."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Robin Example\n\temail = robin@example.org\n")
+
+    def prepared(name: str, make: Callable[[Path], object]) -> Path:
+        def made(_root: Path) -> None:
+            with monkeypatch.context() as patch:
+                for variable, value in GIT_IDENTITY.items():
+                    patch.setenv(variable, value)
+                make(request.getfixturevalue("sample"))
+
+        made_or_copied(tmp_path_factory, name, tmp_path / "memory", made)
+        return tmp_path / "memory"
+
+    return prepared
+
+
+EVENING = "ses_5a7c91e0"
+TURNS: tuple[tuple[Role, str], ...] = (
+    ("user", "Back from lunch. What is still open from this morning?"),
+    ("agent", "Two things: the changelog paragraph in German, and the broker log for KVA-02."),
+    ("user", "Write me a script that counts the readings per gauge."),
+    ("agent", 'Here it is:\n\n```python\nfor gauge in gauges:\n    print "%s" % gauge\n```'),
+    ("user", "Can you review the PR that just came in?"),
+)
+
+
+@pytest.fixture
+def evening(prepare: Prepare) -> Path:
+    """The sample with a short conversation from this evening."""
+
+    def make(root: Path) -> None:
+        started = datetime(2026, 6, 12, 18, 40, tzinfo=UTC)
+        before = (started - timedelta(days=3)).timestamp()
+        for path in (root / "conversations").iterdir():
+            os.utime(path, (before, before))
+        capture = ConversationCapture(Files(Workspace.open(root)))
+        capture.start(EVENING, title="Evening round", started=started)
+        for minute, (role, text) in enumerate(TURNS, start=41):
+            capture.message(EVENING, role, text, at=started.replace(minute=minute))
+
+    return prepare("evening", make)
 
 
 @pytest.fixture
@@ -164,6 +241,22 @@ class Driven:
     def watch(self) -> None:
         """From now on, draws changes as they happen, like a terminal."""
         WATCHED.add(self.app)
+
+    async def record_output(self) -> list[str]:
+        """Records the terminal output from now on."""
+        driver, texts = self.app._driver, list[str]()
+        assert driver is not None
+        real = driver.write
+
+        def write(data: str) -> None:
+            texts.append(data)
+            real(data)
+
+        driver.write = write  # type: ignore[method-assign]
+        self.watch()
+        await self.pilot.pause()
+        texts.clear()
+        return texts
 
     def panel(self) -> str:
         """The focused panel."""
@@ -270,29 +363,12 @@ class Driven:
         return re.sub(r"terminal-\d+-", "terminal-", picture)
 
 
-FASTER = 10
 Run = Callable[..., AbstractAsyncContextManager[Driven]]
 
 
 @pytest.fixture
-def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``.
-
-    Timers of 0.2 s or more run ten times faster. A pause in typing has no length: see ``Driven.run``.
-    """
-    for module in ("workbench.layout", "search.screen"):
-        monkeypatch.setattr(f"tui.screens.{module}.TYPING_S", 36_000.0)
-
-    def speed_up(name: str) -> None:
-        real = getattr(FullScreen, name)
-
-        def faster(screen: FullScreen, seconds: float, *args: Any, **kwargs: Any) -> Any:
-            return real(screen, seconds / FASTER if seconds >= 0.2 else seconds, *args, **kwargs)
-
-        monkeypatch.setattr(FullScreen, name, faster)
-
-    speed_up("set_timer")
-    speed_up("set_interval")
+def run(engine: FakeEngine, home: Path) -> Run:
+    """Opens the workbench: ``async with run((80, 24), theme="light") as driven``."""
 
     @asynccontextmanager
     async def opened(
@@ -319,6 +395,52 @@ def run(engine: FakeEngine, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             yield driven
 
     return opened
+
+
+class Calls(list[tuple[Any, ...]]):
+    """The calls of a method of the engine, which wait while ``held`` and then raise ``error``, if any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+        self._go_on = threading.Event()
+        self._go_on.set()
+
+    @contextmanager
+    def held(self) -> Iterator[Callable[[], None]]:
+        """Lets calls wait until the end of the context, or until its value is called."""
+        self._go_on.clear()
+        try:
+            yield self._go_on.set
+        finally:
+            self._go_on.set()
+
+    def made(self, *arguments: Any) -> None:
+        """Records a call."""
+        self.append(arguments)
+        assert self._go_on.wait(DEADLINE_S)
+        if self.error is not None:
+            raise self.error
+
+
+Watch = Callable[[type, str], Calls]
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    """Records the calls of a method of the real engine: ``watch(Tuning, "apply")``."""
+
+    def watched(of: type, name: str) -> Calls:
+        calls, real = Calls(), getattr(of, name)
+
+        def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+            calls.made(*args, *kwargs.values())
+            return real(this, *args, **kwargs)
+
+        monkeypatch.setattr(of, name, call)
+        return calls
+
+    return watched
 
 
 class ScreenSnapshots(SingleFileSnapshotExtension):

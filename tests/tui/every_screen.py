@@ -10,8 +10,6 @@ from typing import cast
 
 from engine.activation.trace import Trace
 from engine.context.compiled import Compiled
-from engine.context.views import StatusView
-from engine.engine import Engine
 from engine.events import TurnTraced
 from tests.tui import screen_driven
 from tests.tui.conftest import Driven
@@ -23,7 +21,7 @@ from tui.screens.workbench.screen import OPENINGS
 NOW = datetime(2026, 6, 12, 18, 47, tzinfo=UTC)
 
 
-class DeterministicEngine(Engine):
+class DeterministicEngine(screen_driven.WatchingEngine):
     """The real engine without its background threads and with fixed times."""
 
     def start(self) -> None:
@@ -40,9 +38,6 @@ class DeterministicEngine(Engine):
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         trace, compiled = super().try_message(text, ask=ask)
         return with_fixed_times(trace), compiled
-
-    def status(self) -> StatusView:
-        return replace(super().status(), watch_mode="live")
 
 
 def with_fixed_times(trace: Trace) -> Trace:

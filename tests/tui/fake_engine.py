@@ -26,17 +26,14 @@ from engine.errors import AutopoiesisError, Problem
 from engine.events import EngineEvent
 from engine.live.feed import FeedEntry, FeedKind
 from engine.pipeline.labels import Judged, Labels
-from engine.search.results import SearchResult
 from engine.settings.model import Config
 from engine.settings.trust import Act, EffectiveSettings, TrustStatus
-from engine.store.files import READ_LIMIT, Files
+from engine.store.files import Files
 from engine.store.paths import Workspace
-from tests.tui.discussion_data import FakeCaches, FakeConfiguration, FakeDiscussions
+from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.jobs_data import FakeSchedule
-from tests.tui.knowledge_data import FakeEntries
 from tests.tui.playbooks_data import FakePlaybooks
-from tests.tui.search_data import FakeIndex, FakePresets, FakeSearch
 from tests.tui.tune_data import FakeTuning, decision
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -385,19 +382,6 @@ PROBLEMS = (
 )
 
 
-class FakeFiles(Files):
-    """The workspace's files; reads are recorded."""
-
-    def __init__(self, workspace: Workspace, record: Callable[..., None]) -> None:
-        super().__init__(workspace)
-        self._record = record
-
-    def read(self, relative: str, *, limit: int | None = READ_LIMIT) -> bytes:
-        """Records the call."""
-        self._record("read", relative)
-        return super().read(relative, limit=limit)
-
-
 class FakeLabels(Labels):
     """Records labels; there is nothing to learn."""
 
@@ -441,16 +425,12 @@ class FakeEngine(Engine):
     ledger_view: LedgerView = field(default_factory=lambda: LedgerView(ledger_rows()))
     status_value: StatusView = field(default_factory=status_view)
     compiled: Compiled = field(default_factory=review_compiled)
-    compiled_before: Compiled | None = None
-    existing: frozenset[str] = frozenset()
     traces: dict[str, Trace] = field(default_factory=dict)
     output: str = ""
     calls: list[tuple[object, ...]] = field(default_factory=list)
     blocked: dict[str, threading.Event] = field(default_factory=dict)
     failing: dict[str, AutopoiesisError] = field(default_factory=dict)
     tuning: FakeTuning = field(default_factory=FakeTuning)
-    fake_search: FakeSearch = field(default_factory=FakeSearch)
-    caches: FakeCaches = field(default_factory=FakeCaches)
     started: bool = False
     gate_only_on_request: bool = False
     session: str = ""
@@ -463,11 +443,10 @@ class FakeEngine(Engine):
         super().__init__(
             workspace,
             EffectiveSettings(Config(), (), (), TrustStatus(self.root, "nothing", ())),
-            files=FakeFiles(workspace, self.fake_search.record),
+            files=Files(workspace),
             clock=lambda: NOW,
         )
         self.knowledge = FakeKnowledge(self)
-        self.knowledge_entries = FakeEntries(self)
         self.schedule = FakeSchedule(self)
         self.playbooks = FakePlaybooks(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []
@@ -489,11 +468,6 @@ class FakeEngine(Engine):
     def discussions(self) -> FakeDiscussions:
         """Sends messages and manages caches."""
         return FakeDiscussions(self)
-
-    @property
-    def configuration(self) -> FakeConfiguration:
-        """Changes the settings of caches."""
-        return FakeConfiguration(self)
 
     def publish(self, *events: EngineEvent) -> None:
         """Publishes events, as the engine's threads do."""
@@ -541,24 +515,6 @@ class FakeEngine(Engine):
         self.record("compile_of", key)
         return self.compiled
 
-    def compile_before(self, key: str, *, budget: int | None = None) -> Compiled | None:
-        """Records the call and returns the previous prompt, if any."""
-        self.record("compile_before", key)
-        return self.compiled_before
-
-    def lines_of(self, section: Section) -> tuple[int, ...]:
-        """Records the call; the section's lines are consecutive."""
-        self.record("lines_of", section.label)
-        start = section.lines.partition("-")[0]
-        first = int(start) if start.isdecimal() else 1
-        end = first + section.text.count("\n") + 1
-        return tuple(range(first, end)) if section.source else ()
-
-    def keep_prompt(self, path: str, text: str, *, replace: bool = False) -> bool:
-        """Records the call; names in ``existing`` already exist."""
-        self.record("keep_prompt", path, text, replace)
-        return replace or path not in self.existing
-
     def try_message(self, text: str, *, ask: bool = True) -> tuple[Trace, Compiled]:
         """Records the call; the prompt grows with the message; such a gate ignores drafts."""
         self.record("try_message", text, *(("asked",) if ask else ()))
@@ -593,20 +549,6 @@ class FakeEngine(Engine):
     def labels(self) -> FakeLabels:
         """Records labels."""
         return FakeLabels(self.record, self.tuning)
-
-    @property
-    def index(self) -> FakeIndex:
-        """The index state."""
-        return FakeIndex(self.fake_search)
-
-    @property
-    def presets(self) -> FakePresets:
-        """Records what is added to presets."""
-        return FakePresets(self.fake_search)
-
-    def search(self, query: str, *, category: str | None = None, limit: int = 10) -> list[SearchResult]:
-        """The search results."""
-        return self.fake_search.search(query, category=category, limit=limit)
 
     def answer(self, question_id: str, yes: bool) -> None:
         """Records the call."""

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.errors import HarvestRefused
+from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.report import Survey
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.verify import CheckedEntry
 from engine.store.change import ChangeCommit
-from tests.tui.knowledge_data import FakeDigest, FakeNotes
 from tests.tui.ledger_data import FakeHarvest, FakeLedger, FakeReclaimer
-from tests.tui.review_data import FakeReview
 
 if TYPE_CHECKING:
     from tests.tui.fake_engine import FakeEngine
@@ -22,17 +21,14 @@ class FakeKnowledge(Knowledge):
     """Answers immediately from its fake parts."""
 
     ledger: FakeLedger
-    review: FakeReview
-    notes: FakeNotes
 
     def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
         self.ledger = FakeLedger(engine)
+        self.files, self.clock, self.on_problem = engine.files, engine.clock, engine.report_error
+        self.digest = Digest(engine.files)
         self.harvest = FakeHarvest(engine, self.ledger)
         self.reclaimer = FakeReclaimer(engine, self.ledger)
-        self.review = FakeReview(engine)
-        self.digest = FakeDigest(engine)
-        self.notes = FakeNotes(engine)
 
     def price_of(self, survey: Survey) -> float | None:
         """A tenth of a cent per thousand tokens; markers cost nothing."""

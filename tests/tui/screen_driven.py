@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar, cast
 
 from engine.activation.policy import Thresholds
+from engine.context.views import StatusView
 from engine.engine import Engine
-from engine.knowledge.review import PendingItem
 from tests.tui.conftest import Driven, Run
-from tests.tui.context_data import prompt, prompt_before
-from tests.tui.discussion_data import MEMORY, NOW, FakeCaches
 from tests.tui.fake_engine import FakeEngine
-from tests.tui.knowledge_data import digest_view, notes_of_files, unclear_notes, write_knowledge
-from tests.tui.ledger_data import FakeLedger
-from tests.tui.review_data import CONVERSATIONS, FakeReview, review_items
-from tests.tui.search_data import FakeSearch, write_files
-from tests.tui.tune_data import FakeTuning
 from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.screens.cache.screen import CacheScreen
-from tui.screens.context.screen import ContextScreen
 from tui.screens.harvest.screen import HarvestScreen
-from tui.screens.knowledge.pieces import TITLES, Group, name_of, sign_of
-from tui.screens.knowledge.screen import KnowledgeScreen
 from tui.screens.ledger.screen import LedgerScreen
-from tui.screens.review.screen import ReviewScreen
-from tui.screens.search.screen import SearchScreen
 from tui.screens.tune.screen import TuneScreen
 
 ScreenT = TypeVar("ScreenT", bound=FullScreen)
@@ -44,9 +32,17 @@ class ThreadlessEngine(Engine):
         """Starts no watchers."""
 
 
+class WatchingEngine(ThreadlessEngine):
+    """Says that it watches the workspace, as the header of a running workbench does."""
+
+    def status(self) -> StatusView:
+        return replace(super().status(), watch_mode="live")
+
+
 class ScreenDriven(Driven, Generic[ScreenT]):
     """Drives a running screen of one kind; ``panel`` is still the workbench's."""
 
+    engine: Any
     kind: type[ScreenT]
     key: str
     """Opens the screen."""
@@ -156,107 +152,6 @@ def write(root: Path, path: str, text: str) -> None:
     (root / path).write_text(text, encoding="utf-8")
 
 
-class CacheDriven(ScreenDriven[CacheScreen]):
-    kind, key = CacheScreen, "C"
-
-    @property
-    def caches(self) -> FakeCaches:
-        return self.engine.caches
-
-    def selected(self) -> str:
-        """The selected discussion."""
-        item = self.screen.discussions.selected
-        return item.state.discussion_id if item is not None else ""
-
-    def ticking(self) -> bool:
-        """Whether the screen is redrawn every second."""
-        return self.screen._countdown is not None
-
-    def advance_clock(self, seconds: float) -> None:
-        """Sets the clock to ``seconds`` after the start and runs one tick."""
-        now = NOW + timedelta(seconds=seconds)
-        self.bench.clock = Clock(now=lambda: now, monotonic=lambda: 1000.0 + seconds, grace_s=0.0)
-        if self.ticking():
-            self.screen._tick()
-
-
-@asynccontextmanager
-async def open_cache(
-    run: Run, size: tuple[int, int] = (120, 40), *, settle: bool = True, **changes: Any
-) -> AsyncIterator[CacheDriven]:
-    async with run(size, **changes) as workbench:
-        caches, root = workbench.engine.caches, workbench.engine.root
-        paths = [caches.path(each.discussion_id) for each in caches.states]
-        for path in (MEMORY, "memory-config.yaml", *filter(None, paths)):
-            write(root, path, f"{path}\n")
-        yield await CacheDriven.over(workbench, settle=settle)
-
-
-class ContextDriven(ScreenDriven[ContextScreen]):
-    kind, key = ContextScreen, "c"
-
-    def comparing(self) -> bool:
-        """Whether two prompts are being compared."""
-        return bool(self.state.comparing)
-
-    @property
-    def label(self) -> str:
-        """The selected section."""
-        return self.state.chosen.label if self.state.chosen is not None else ""
-
-
-@asynccontextmanager
-async def open_context(
-    run: Run, size: tuple[int, int] = (120, 40), *, settle: bool = True, **changes: Any
-) -> AsyncIterator[ContextDriven]:
-    """Opens the screen on the newest message."""
-    changes = {"compiled": prompt(), "compiled_before": prompt_before(), **changes}
-    for section in changes["compiled"].sections:
-        if section.source:
-            write(Path.home() / "memory", section.source, section.text)
-    async with run(size, settle=settle, **changes) as workbench:
-        yield await ContextDriven.over(workbench, settle=settle)
-
-
-class KnowledgeDriven(ScreenDriven[KnowledgeScreen]):
-    kind, key = KnowledgeScreen, "K"
-
-    def listed(self) -> list[tuple[str, str]]:
-        """The sign and text of each item in the group."""
-        pieces = self.screen.pieces
-        found = [pieces.item_at(at) for at in range(pieces.row_count)]
-        return [(sign_of(each).strip(), name_of(each)) for each in found]
-
-    def selected(self) -> str:
-        """The text of the selected item."""
-        piece = self.screen.pieces.selected
-        return name_of(piece) if piece is not None else ""
-
-    def counts(self) -> dict[str, str]:
-        """The item count of each group, after its mark if it needs attention."""
-        return {item.group: f"{item.mark} {item.count}".strip() for item in self.screen.groups.items}
-
-    async def group(self, name: Group) -> None:
-        """Selects a group and goes to its items."""
-        self.screen.groups.select(list(TITLES).index(name))
-        await self.press("2")
-
-
-@asynccontextmanager
-async def open_knowledge(
-    run: Run, size: tuple[int, int] = (120, 40), *, empty: bool = False, settle: bool = True, **changes: Any
-) -> AsyncIterator[KnowledgeDriven]:
-    async with run(size, **changes) as workbench:
-        engine = workbench.engine
-        engine.digest_view = digest_view("")
-        if not empty:
-            write_knowledge(engine.root)
-            engine.digest_view = digest_view()
-            engine.knowledge.notes.files = notes_of_files()
-            engine.knowledge.notes.unclear = unclear_notes()
-        yield await KnowledgeDriven.over(workbench, settle=settle)
-
-
 Prepare = Callable[[FakeEngine], None]
 
 
@@ -264,7 +159,7 @@ class LedgerDriven(ScreenDriven[LedgerScreen]):
     kind, key = LedgerScreen, "L"
 
     @property
-    def ledger(self) -> FakeLedger:
+    def ledger(self) -> Any:
         return self.engine.knowledge.ledger
 
     def selected(self) -> str:
@@ -277,7 +172,7 @@ class HarvestDriven(ScreenDriven[HarvestScreen]):
     kind, key = HarvestScreen, "H"
 
     @property
-    def ledger(self) -> FakeLedger:
+    def ledger(self) -> Any:
         return self.engine.knowledge.ledger
 
     @property
@@ -321,85 +216,6 @@ async def open_harvest(
         yield await HarvestDriven.over(ledger, settle=settle)
 
 
-class ReviewDriven(ScreenDriven[ReviewScreen]):
-    kind, key = ReviewScreen, "v"
-
-    @property
-    def review(self) -> FakeReview:
-        return self.engine.knowledge.review
-
-    def listed(self) -> list[str]:
-        """The texts of the listed items, as harvested."""
-        queue = self.screen.queue
-        return [queue.item_at(at).waiting.item.text for at in range(queue.row_count)]
-
-    def selected(self) -> str:
-        """The text of the selected item."""
-        item = self.screen.queue.selected
-        return item.waiting.item.text if item is not None else ""
-
-    def verdicts(self) -> dict[str, str]:
-        """The verdicts given in this test, by item text."""
-        before = {each.id for each in review_items() if each.verdict}
-        settled = [each for each in self.review.queue.items if each.verdict and each.id not in before]
-        return {each.item.text: each.verdict for each in settled}
-
-
-@asynccontextmanager
-async def open_review(
-    run: Run,
-    size: tuple[int, int] = (120, 40),
-    *,
-    items: Sequence[PendingItem] | None = None,
-    settle: bool = True,
-    **changes: Any,
-) -> AsyncIterator[ReviewDriven]:
-    async with run(size, **changes) as workbench:
-        workbench.engine.knowledge.review.queue.items = tuple(review_items() if items is None else items)
-        for path, text in CONVERSATIONS.items():
-            write(workbench.engine.root, path, text)
-        yield await ReviewDriven.over(workbench, settle=settle)
-
-
-class SearchDriven(ScreenDriven[SearchScreen]):
-    kind, key = SearchScreen, "s"
-
-    @property
-    def fake_search(self) -> FakeSearch:
-        return self.engine.fake_search
-
-    def watching(self) -> bool:
-        """Whether an index being built is polled."""
-        return self.screen._poll is not None
-
-    def selected(self) -> str:
-        """The selected result as path:line."""
-        hit = self.screen.results.selected
-        return f"{hit.result.path}:{hit.result.start_line}" if hit is not None else ""
-
-
-@asynccontextmanager
-async def open_search(
-    run: Run,
-    size: tuple[int, int] = (120, 40),
-    *,
-    query: str = "",
-    settle: bool = True,
-    theme: str = "",
-    **changes: Any,
-) -> AsyncIterator[SearchDriven]:
-    """Opens the search screen, on the results of ``query`` if given."""
-    async with run(size, theme=theme) as workbench:
-        write_files(workbench.engine.root)
-        for name, value in changes.items():
-            setattr(workbench.engine.fake_search, name, value)
-        driven = await SearchDriven.over(workbench, settle=settle)
-        if query:
-            await driven.type(query)
-            await driven.press("enter")
-        yield driven
-
-
 class TuneDriven(ScreenDriven[TuneScreen]):
     kind, key = TuneScreen, "t"
 
@@ -414,7 +230,7 @@ class TuneDriven(ScreenDriven[TuneScreen]):
         return driven
 
     @property
-    def tuning(self) -> FakeTuning:
+    def tuning(self) -> Any:
         return self.engine.tuning
 
     @property

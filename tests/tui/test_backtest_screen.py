@@ -8,9 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import ConfigError
 from engine.recall.backtest import Backtest, ToldPassage, ToldPrompt
-from engine.settings.model import Config
 from tests.tui.conftest import SIZES, Driven, Run
 from tests.tui.fake_engine import FakeEngine, status_view
 from tests.tui.screen_driven import ScreenDriven
@@ -56,12 +54,6 @@ class PastEngine:
         self.go_on.set()
         monkeypatch.setattr(engine, "catch_up_index", lambda: "")
         monkeypatch.setattr(engine, "what_if", self.what_if)
-        monkeypatch.setattr("tests.tui.discussion_data.FakeConfiguration.tried", self.tried)
-
-    def tried(self, changes: Mapping[str, str]) -> Config:
-        if "hooks.past_session" in changes:
-            raise ConfigError("no setting named hooks.past_session", hint="did you mean hooks.past_sessions?")
-        return Config()
 
     def what_if(
         self, changes: Mapping[str, str], last: int, progress: Callable[[int, int], object]

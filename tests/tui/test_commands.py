@@ -12,10 +12,10 @@ import pytest
 from textual.command import CommandList, CommandPalette
 
 from engine.context.views import LedgerView
+from tests.tui import test_context_screen, test_search_screen
 from tests.tui.conftest import Run
 from tests.tui.every_screen import each_screen, open_workbench
 from tests.tui.fake_engine import FakeEngine, ledger_rows
-from tests.tui.screen_driven import open_context, open_search
 from tui import screens as screens_package
 from tui.kit.command import Need, command
 from tui.kit.commands import Commanded, help_lines
@@ -201,8 +201,8 @@ async def test_help_and_palette_of_the_workbench(run: Run) -> None:
         assert driven.panel() == "ledger", step
 
 
-async def test_a_command_chosen_by_name_runs_only_where_it_applies(run: Run) -> None:
-    async with open_context(run) as driven:
+async def test_a_command_chosen_by_name_runs_only_where_it_applies(evening: Path) -> None:
+    async with test_context_screen.open_screen(evening) as driven:
         step = "a command of another panel is refused with a reason"
         await driven.press("2")
         driven.screen.do(ContextScreen.catalog["open"])
@@ -238,15 +238,15 @@ async def test_a_page_key_before_the_palette_is_laid_out_does_not_end_the_workbe
         assert commands.highlighted
 
 
-async def test_the_palette_opens_search_and_lists_its_commands(run: Run) -> None:
-    async with open_search(run) as driven:
+async def test_the_palette_opens_search_and_lists_its_commands(sample: Path) -> None:
+    async with test_search_screen.open_screen(sample) as driven:
         await driven.press("escape")
         assert not driven.is_open()
         await driven.press("ctrl+p")
         await driven.type("search the memory")
         await driven.press("enter")
         await driven.until(driven.is_open)
-        await driven.type("pool")
+        await driven.type("gauge")
         await driven.press("enter", "ctrl+p")
         await driven.type("add the result to")
         assert "Add the result to a preset" in driven.text

@@ -14,7 +14,9 @@ from engine.errors import AutopoiesisError
 from tests.store.history import commit
 from tests.tui.conftest import Driven
 from tests.tui.every_screen import each_screen, open_workbench
+from tests.tui.test_cache_screen import make as make_caches
 from tests.tui.test_hostile_text import COMBINED, assert_harmless
+from tests.tui.test_review_screen import pending, queued, review_items
 from tui.kit.bars import Footer
 from tui.kit.commands import Commanded
 from tui.kit.full_screen import FullScreen
@@ -45,6 +47,8 @@ def poison(root: Path, text: str) -> None:
     for path in root.glob("logs/**/*.jsonl"):
         rows = [json.loads(each) for each in path.read_text().splitlines()]
         path.write_text("".join(f"{json.dumps(_poisoned(row, text))}\n" for row in rows))
+    for path in (root / "logs/caches.json", root / "knowledge/ledger.json"):
+        path.write_text(json.dumps(_poisoned(json.loads(path.read_text()), text)))
     (root / f"conversations/{line.replace('/', '|')}.md").write_text(f"# {line}\n", errors="replace")
     commit(root, f"memory: {line}".encode("utf-8", "replace").decode(), "2026-06-12T18:00:00Z")
 
@@ -61,6 +65,8 @@ WORDED = {
     "provider",
     "label",
     "note",
+    "error",
+    "cached_content",
 }
 """Names in logs whose values are words, shown as they are."""
 
@@ -89,8 +95,11 @@ async def each_panel(driven: Driven, screen: FullScreen) -> AsyncIterator[str]:
 
 
 async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: Path) -> None:
+    make_caches(sample)
+    queued(sample, map(pending, review_items()))
     poison(sample, COMBINED)
     async with open_workbench(sample) as driven:
+        driven.bench.searched = "gauge"
         shown = set()
         async for screen in each_screen(driven):
             async for name in each_panel(driven, screen):
@@ -102,7 +111,8 @@ async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: P
                     driven.app.clear_notifications()
                 assert screen.is_attached and driven.app.is_running, name
                 screen.enlarge(None)
-        assert len(shown) > 6, shown
+        names = {each.area for each in shown}
+        assert names >= {"caches", "review", "records", "search", "context", "knowledge"}, names
 
 
 async def test_a_hostile_error_of_every_read_is_shown_as_text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ ROOMY = 64
 WIDE = 92
 """Minimum width in cells for rows to include the reason."""
 _TIGHT = 40
+_SPEAKER = re.compile(r"§\d* (?:\w+: )?")
+"""What precedes a message that search found on its line."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,18 +68,17 @@ def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
     begins: list[int] = []
     at = 0
     for section in compiled.sections:
-        # A section starts on the line after its marker.
-        found = text.find(f"\n{section.text}", max(0, at - 1))
+        found = _begin(text, section.text, at)
         if found < 0:
             markers.append(markers[-1] if markers else NOWHERE)
             ends.append(ends[-1] if ends else 0)
             begins.append(at)
             continue
-        at = found + 1 + len(section.text)
-        line = bisect_right(starts, found + 1) - 1
+        at = found + len(section.text)
+        line = bisect_right(starts, found) - 1
         markers.append(max(0, line - 1))
         ends.append(line + section.text.count("\n") + 1)
-        begins.append(found + 1)
+        begins.append(found)
     length = compiled.stable_prefix_length
     return PreparedPrompt(
         compiled,
@@ -88,6 +90,19 @@ def prepare(compiled: Compiled, count: Callable[[str], int]) -> PreparedPrompt:
         tuple((bisect_left(begins, each), each) for each in compiled.boundaries),
         left_out_order(compiled.left_out, compiled.next_pieces),
     )
+
+
+def _begin(text: str, section: str, at: int) -> int:
+    """Where a section's text begins, from ``at``; -1 if nowhere.
+
+    It begins on the line after its marker; a message that search found, behind its speaker: ``§ user: …``.
+    """
+    found = text.find(section, at)
+    while found > 0 and text[found - 1] != "\n":
+        if _SPEAKER.fullmatch(text, text.rfind("\n", 0, found) + 1, found):
+            break
+        found = text.find(section, found + 1)
+    return found
 
 
 def left_out_order(left_out: Sequence[LeftOut], next_pieces: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
