@@ -198,6 +198,11 @@ class WorkbenchApp(App[int]):
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
 
+    def notify(self, message: str, **rest: Any) -> None:
+        """Shows a notification, unless the same one is in view."""
+        if all(each.message != message for each in self._notifications):
+            super().notify(message, **rest)
+
     def action_command_palette(self) -> None:
         """Opens the palette of all commands."""
         if not isinstance(self.screen, Palette):

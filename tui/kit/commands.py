@@ -96,6 +96,13 @@ def filters(about: str, rank: int) -> Callable[[Any], None]:
                       "slash", "Filter the list", "filter", rank)  # fmt: skip
 
 
+def _to_match(key: str, direction: str, step: int) -> Callable[[Any], None]:
+    return command_of(f"Go to the {direction} row that matches the filter.",
+                      lambda screen: screen.go_to_match(step), key, f"{direction.capitalize()} match",
+                      "next / previous match", 3, palette=False,
+                      when=lambda screen: screen.narrowed)  # fmt: skip
+
+
 class Commanded(Frame):
     """A screen with the commands that all screens share.
 
@@ -114,12 +121,14 @@ class Commanded(Frame):
 
     # The gate's question
 
-    @command("y ctrl+y", "Answer the gate: yes", "answer the gate", 0, when=lambda here: here.question)
+    @command("y ctrl+y", "Answer the gate: yes", "answer the gate", 0,
+             when=lambda here: here.question, yields=True)  # fmt: skip
     def answer_yes(self) -> None:
         """Answer the gate: the topic applies to the message."""
         self.bench.questions.answer(True)
 
-    @command("n ctrl+n", "Answer the gate: no", "answer the gate", 0, when=lambda here: here.question)
+    @command("n ctrl+n", "Answer the gate: no", "answer the gate", 0,
+             when=lambda here: here.question, yields=True)  # fmt: skip
     def answer_no(self) -> None:
         """Answer the gate: the topic does not apply."""
         self.bench.questions.answer(False)
@@ -172,6 +181,23 @@ class Commanded(Frame):
     def move(self, motion: Motion) -> None:
         if not self.in_line:
             self.panel_named(self.panel_in_use).move(motion)
+
+    # While a filter is set, these letters do nothing else: who searches must not write.
+    next_match = _to_match("n", "next", 1)
+    previous_match = _to_match("N", "previous", -1)
+
+    def filter_of(self, name: str) -> str:
+        """What the list of a panel is filtered by; empty without a filter."""
+        return self.panel_named(name).query_text if name in self.panels else ""
+
+    @property
+    def narrowed(self) -> str:
+        """The panel with the filtered list: the focused one, or else the first; empty without a filter."""
+        return next((name for name in (self.panel_in_use, *self.offered()) if self.filter_of(name)), "")
+
+    def go_to_match(self, step: int) -> None:
+        """Moves the selection of the filtered list by ``step`` rows, wrapping around."""
+        self.panel_named(self.narrowed).turn(step)
 
     @command("plus", "Enlarge the panel", "enlarge", 40,
              needs=[Need(lambda here: not here.zoomed, "the panel is already enlarged")])  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.events import DescendantFocus, Resize
+from textual.events import DescendantFocus, Key, Resize
 from textual.screen import Screen
 
 from tui.kit.bars import Footer, Header, QuestionBar, TooSmall
@@ -270,6 +270,12 @@ class Frame(Screen[None], inherit_bindings=False):
         if self.prompt.input.call_later(arrived.set):
             with contextlib.suppress(TimeoutError):  # if the prompt is removed in the meantime
                 await asyncio.wait_for(arrived.wait(), LETTERS_S)
+
+    def on_key(self, event: Key) -> None:
+        """Says that a key does nothing; what is typed goes to the prompt, which takes it."""
+        if event.is_printable and not self.in_line and not self.too_small:
+            event.stop()
+            self.say(f"{event.character} does nothing here · ? shows the keys")
 
     def elsewhere(self, key: str) -> Command | None:
         """What a key does in another panel."""

@@ -130,6 +130,13 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         target = moved(motion, self.scroll_offset.y, self.virtual_size.height, half)
         self.scroll_to(y=target, animate=False, force=True)
 
+    query_text = ""
+    """What its list is filtered by."""
+
+    def turn(self, step: int) -> None:
+        """Moves the selection by ``step`` rows, wrapping around."""
+        self.move(Motion.DOWN if step > 0 else Motion.UP)
+
     def selected_text(self) -> str:
         """The text to copy to the clipboard."""
         return ""

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from engine.activation.trace import TopicTrace
 from engine.live.feed import FeedEntry, FeedKind
+from tui.kit.messages import Learned
 from tui.kit.panel import LinesPanel, Motion, moved
 from tui.kit.rows import RowList
 from tui.render.activation import Drawn, draw_activation
@@ -35,6 +36,7 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         (SIGNS["dropped"], "dropped by tiers 1 and 2"),
         (SIGNS["rejected"], "rejected by the gate"),
         (SIGNS["failed"], "the gate did not answer"),
+        ("+ −", "labelled by you: useful, noise"),
         (".33▸", "the score before your label was learned"),
         (SIGNS["manual"], "manual only, or disabled"),
         ("│", "on the gauge: the thresholds for asking the gate and for active"),
@@ -46,10 +48,9 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
     shown = Shown()
     imported = True
     """Whether there are any conversations."""
-    query_text = ""
     table = Table()
     _unfolded = False
-    _learned: Mapping[tuple[str, str], float] = MappingProxyType({})
+    _learned: Mapping[tuple[str, str], Learned] = MappingProxyType({})
     drawn = Drawn(())
     """The last drawing: where on the panel the table's rows are."""
 
@@ -59,7 +60,7 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         table = tabulate(self.shown.trace, query=self.query_text, unfolded=self._unfolded, near=near)
         names = [row.topic for row in table.rows]
         key = self.shown.key
-        learned = {name: was for (of, name), was in self._learned.items() if of == key}
+        learned = {name: each for (of, name), each in self._learned.items() if of == key}
         self.table = replace(table, selected=names.index(topic) if topic in names else 0, learned=learned)
 
     @property
@@ -81,10 +82,10 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         self._tabulate(topic)
         self._changed()
 
-    def show_learned(self, key: str, topic: str, before: float) -> None:
-        """Shows the score that a topic had for a message before a label was learned."""
-        self._learned = {**self._learned, (key, topic): before}
-        if key == self.shown.key:
+    def show_learned(self, learned: Learned) -> None:
+        """Marks the label of a topic for a message, with the score that it had before."""
+        self._learned = {**self._learned, (learned.key, learned.topic): learned}
+        if learned.key == self.shown.key:
             self._tabulate(self.selected.topic if self.selected is not None else "")
             self.changed()
 
@@ -110,6 +111,10 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
             self._tabulate(self.selected.topic if self.selected is not None else "")
             target = len(self.table.rows) - 1 if motion is Motion.LAST else target
         self.select(target)
+
+    def turn(self, step: int) -> None:
+        if self.table.rows:
+            self.select((self.table.selected + step) % len(self.table.rows))
 
     def select(self, index: int) -> None:
         self.table = replace(self.table, selected=max(0, min(index, len(self.table.rows) - 1)))

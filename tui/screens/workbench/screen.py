@@ -161,14 +161,6 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
     )
 
 
-def _to_match(key: str, direction: str, step: int) -> Callable[[Workbench], None]:
-    return command_of(f"Go to the {direction} row that matches the filter.",
-                      lambda bench: bench.go_to_match(step), key, title=f"{direction.capitalize()} match",
-                      panels=["feed", "ledger"], palette=False,
-                      needs=[Need(lambda here: here.filter_of(here.panel_in_use),
-                                  "no filter is set; press / to set one")])  # fmt: skip
-
-
 class Workbench(
     Openings,
     WorkbenchTyping,
@@ -316,7 +308,12 @@ class Workbench(
             self.conductor.label(key, row.topic, useful)
 
     label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n", "noise", False)
+    label_noise = _labels("n x", "noise", False)
+
+    @command("u", "Undo the last label", panels=["activation"], needs=[WRITABLE])
+    def unlabel(self) -> None:
+        """Undo the last label given here; your previous label, if any, is restored."""
+        self.conductor.unlabel()
 
     @property
     def file(self) -> str:
@@ -358,9 +355,6 @@ class Workbench(
     def filter(self) -> None:
         """Narrow the list to the rows that contain what you type."""
         self.type_filter()
-
-    next_match = _to_match("n", "next", 1)
-    previous_match = _to_match("N", "previous", -1)
 
     @command("colon", "Command line", "command", 28)
     def command_line(self) -> None:
