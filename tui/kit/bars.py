@@ -37,39 +37,43 @@ def header(view: HeaderView, width: int, roles: Roles, *, coloured: bool = True)
     """The top line: the workspace, its state, and how full the prompt is."""
     row = Row((" autopoiesis", roles.accent)).gap(2)
     tokens = _tokens(view.compiled, width, roles, coloured=coloured)
-    room = width - tokens.cells - 2
+    room = width - tokens.cells - 3
     row.add(clip_start(home(view.root), max(12, min(40, room // 3))), roles.muted)
     gap = 3 if width >= 100 else 2
-    for part in _header_parts(view, roles):
-        if row.cells + gap + part.cells <= room:
-            row.gap(gap).extend(part)
+    for forms in _header_parts(view, width, roles):
+        part = next((form for form in forms if row.cells + gap + form.cells <= room), None)
+        if part is None:  # nothing less important takes its place
+            break
+        row.gap(gap).extend(part)
     return row.to(width - tokens.cells - 1).extend(tokens)
 
 
-def _header_parts(view: HeaderView, roles: Roles) -> list[Row]:
-    """Parts of the header, most important first."""
+def _header_parts(view: HeaderView, width: int, roles: Roles) -> list[tuple[Row, ...]]:
+    """Parts of the header, most important first, each in its forms, longest first."""
     status = view.status
     if status is None:
-        return [Row(("reading …", roles.faint))]
-    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.error)
-    watch = Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style))
-    urgent: list[Row] = []
-    if status.read_only:
-        urgent.append(Row(("read-only", roles.gate)))
+        return [(Row(("reading …", roles.faint)),)]
+    parts: list[tuple[Row, ...]] = []
     if status.problems:
-        urgent.append(Row((f"! {plural(len(status.problems), 'problem')}", roles.error)))
+        number = len(status.problems)
+        words = f"! {plural(number, 'problem')}", f"! {count(number)}"
+        parts.append(tuple(Row((form, roles.error)) for form in words[width < 100 :]))
+    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.error)
+    parts.append((Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style)),))
+    if status.read_only:
+        parts.append((Row(("read-only", roles.gate)),))
     progress = view.progress
     if progress is not None and progress.done < progress.total:
-        urgent.append(Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)))
-    branch = Row(("git ", roles.faint), (clip(first_line(status.branch), 24) or "none", roles.normal))
-    if status.dirty:
-        branch.add(f" +{count(status.dirty)}", roles.muted)
-    gate = Row(("gate ", roles.faint), (first_line(status.gate), roles.normal))
-    if status.model:
-        gate.add(f" {clip(first_line(status.model), 28)}", roles.muted)
-    parts = [watch, *urgent, branch, gate, Row((plural(status.topics, "topic"), roles.muted))]
+        parts.append((Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)),))
+    dirty = f" +{count(status.dirty)}" if status.dirty else ""
+    branch = ("git ", roles.faint), (clip(first_line(status.branch), 24) or "none", roles.normal)
+    parts.append((Row(*branch, (dirty, roles.muted)), Row(*branch)))
+    gate = ("gate ", roles.faint), (first_line(status.gate), roles.normal)
+    model = f" {clip(first_line(status.model), 28)}" if status.model else ""
+    parts.append((Row(*gate, (model, roles.muted)), Row(*gate)))
+    parts.append((Row((plural(status.topics, "topic"), roles.muted)),))
     if status.watch_why:
-        parts.append(Row((clip(first_line(status.watch_why), 40), roles.faint)))
+        parts.append((Row((clip(first_line(status.watch_why), 40), roles.faint)),))
     return parts
 
 

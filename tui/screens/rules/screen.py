@@ -347,7 +347,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         if rule.state != "in force":
             turn_down()
         else:
-            question = f"{named(rule)}\nAgents are not told it any more; z undoes this, and a accepts it again."
+            question = f"{named(rule)}\nAgents are no longer told it; z undoes this, and a accepts it again."
             self.ask("turn down a rule in force", question, "Turn down", turn_down)
 
     @command("r", "Rest the rule",
@@ -384,7 +384,8 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         rules = change.rules
         # After a merge the first rule is the one that remains.
         what = named(rules[0]) if rules and (len(rules) == 1 or request.what == "merged") else ""
-        follows = (request.follow or request.what in ("in force", "merged")) and self.selected_id == request.at
+        stays = request.follow or request.what in ("in force", "merged")
+        follows = stays and self.selected_id == request.at
         self.wanted = rules[0].id if what and follows else ""
         self.say(f"{request.what}: {what or plural(len(rules), 'rule')} · {after}")
         self.look()
