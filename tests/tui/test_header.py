@@ -22,4 +22,4 @@ async def test_problems_come_first_and_are_shortened_rather_than_left_out(sample
                 line = header(HeaderView(root, status, compiled), width, PLAIN).text
                 assert "! 8" in line and ("● live" in line or width < 80), (width, line)
                 assert line[: line.index(f"{compiled.tokens:,}/")].endswith("  "), (width, line)
-                assert "git" in line or "gate" not in line and "topics" not in line, (width, line)
+                assert "git" in line or ("gate" not in line and "topics" not in line), (width, line)

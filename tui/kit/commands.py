@@ -12,13 +12,14 @@ from textual.app import SuspendNotSupported
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from engine.errors import Problem
 from engine.store import programs
 from tui.kit import clipboard
 from tui.kit.command import Catalog, Command, Here, Need, Scope, command, command_of
 from tui.kit.editor import editor_command, file_of, with_terminal
 from tui.kit.frame import Frame
 from tui.kit.messages import NextTheme
-from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen
+from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen, ProblemsScreen
 from tui.kit.panel import KEYS_OF, Motion
 from tui.render.draw import Row, joined_within, wrap
 from tui.render.roles import Roles
@@ -310,11 +311,20 @@ class Commanded(Frame):
         self.page("help", lambda width, roles: help_lines(self.catalog, self, signs, width, roles), full=True)
 
     @command("exclamation_mark", "Show problems",
-             needs=[Need(lambda here: here.found_problems, "there are no problems")])  # fmt: skip
+             needs=[Need(lambda here: here.bench.status is not None, "the memory is still being read"),
+                    Need(lambda here: here.found_problems, "there are no problems")])  # fmt: skip
     def problems(self) -> None:
-        """List the problems found in settings, topics and files, with line and hint."""
-        lines = list(map(str, self.found_problems))
-        self.page("problems", lambda width, roles: _bullets(lines, width, roles))
+        """List the problems found in settings, topics and files, with line and hint; enter or e opens the
+        file at the line.
+        """
+        self.app.clear_notifications()
+        self.app.push_screen(ProblemsScreen(self.found_problems), self._open_problem)
+
+    def _open_problem(self, problem: Problem | None) -> None:
+        if problem is not None and (path := self.existing(problem.path)):
+            self.edit_file(path, problem.line)
+        elif problem is not None:
+            self.say(f"{problem.path} is not a file")
 
     @command("T", "Next theme")
     def theme(self) -> None:
@@ -335,12 +345,6 @@ class Commanded(Frame):
     def quit(self) -> None:
         """Quit, or go back one level, as esc does."""
         self.back()
-
-
-def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:
-    return [
-        row for line in lines for row in wrap([("! ", roles.error), (line, roles.normal)], width, indent=2)
-    ]
 
 
 class Palette(CommandPalette):

@@ -19,6 +19,7 @@ from tui.kit.prompt import Mode, PromptLine
 from tui.render.safe import visible
 
 if TYPE_CHECKING:
+    from engine.errors import Problem
     from tui.kit.bench import Bench
 
 LETTERS_S = 1.0
@@ -114,7 +115,7 @@ class Frame(Screen[None], inherit_bindings=False):
         return 0 if self.in_line else self.panel_named(self.panel_in_use).row_count
 
     @property
-    def found_problems(self) -> Sequence[object]:
+    def found_problems(self) -> Sequence[Problem]:
         """Problems found in files."""
         return self.bench.status.problems if self.bench.status is not None else ()
 

@@ -180,7 +180,7 @@ def condense(events: list[EngineEvent]) -> Burst:
                 burst.jobs = True
                 burst.parts.add("feed")
             case ErrorReported(text=text):
-                burst.parts.add("feed")
+                burst.parts |= {"feed", "status"}
                 burst.errors.append(text)
     burst.keys.discard("")
     burst.asked = [each for each in burst.asked if each.question_id not in burst.closed]
