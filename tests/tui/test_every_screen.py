@@ -102,6 +102,7 @@ async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: P
                     driven.app.clear_notifications()
                 assert screen.is_attached and driven.app.is_running, name
                 screen.enlarge(None)
+            driven.bench.feed.follow()  # a message again, not the last row
         assert len(shown) > 6, shown
 
 

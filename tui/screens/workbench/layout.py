@@ -313,7 +313,9 @@ class WorkbenchTyping(FullScreen):
 
     def type_filter(self) -> None:
         self.filtering = self.panel_in_use
-        self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
+        reach = self.feed.reach if self.filtering == "feed" else ""
+        about = " · ".join(filter(None, (self.filtering, reach)))
+        self.open_line("try", "filter", self.filter_of(self.filtering), about=about)
 
     def leave_line(self) -> None:
         """Returns the focus to the previous panel and the line to its message."""

@@ -16,9 +16,11 @@ from tui.kit.prompt import Composer
 from tui.kit.questions import QUESTION_CLOSED
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
+from tui.render.safe import first_line
 from tui.screens.workbench.layout import FOLDED, WorkbenchTyping
 from tui.screens.workbench.memory_panels import ledger_detail
 from tui.screens.workbench.pages import ReplyScreen
+from tui.screens.workbench.reading import file_page, line_of, message_page
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -273,8 +275,8 @@ class Workbench(
 
     @command("enter", "Open the selection", "open", 20, needs=[ROWS])
     def open(self) -> None:
-        """Open the selection: a message's trace, an injection, or the details of a topic, ledger entry or
-        prompt section.
+        """Open the selection: a whole message, file or injection, the diff of a commit, or the details of a
+        topic, ledger entry or prompt section.
         """
         shown, name = self.activation.shown, self.panel_in_use
         row = self.activation.selected
@@ -283,10 +285,12 @@ class Workbench(
         entry = self.feed.selected
         if name == "feed" and entry is not None and entry.kind == "hook":
             self.perform(self.catalog["open_injections"])
-        elif name == "feed":
-            if self.zoomed is not None:
-                self.unzoom()
-            self.focus_panel("activation")
+        elif name == "feed" and entry is not None and entry.kind == "commit":
+            self.perform(self.catalog["open_history"])
+        elif name == "feed" and entry is not None and entry.kind == "file":
+            self.page(first_line(entry.text), file_page(self.engine, entry.text), full=True)
+        elif name == "feed" and entry is not None:
+            self.page("message" if entry.key else entry.kind, message_page(self.engine, entry), full=True)
         elif name == "activation" and row is not None:
             self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
         elif name == "ledger" and item is not None:
@@ -331,8 +335,12 @@ class Workbench(
     @command("e", "Edit the topic or file", "edit", 24,
              needs=[Need(lambda here: here.file, "the selection is not a file")])  # fmt: skip
     def edit(self) -> None:
-        """Open the selected topic or file in $VISUAL or $EDITOR. The workbench waits, then shows changes."""
-        self.edit_file(self.file)
+        """Open the selected topic or file, or the transcript at the message, in $VISUAL or $EDITOR. The
+        workbench waits, then shows changes.
+        """
+        entry = self.feed.selected
+        in_feed = self.panel_in_use == "feed" and entry is not None
+        self.edit_file(self.file, line_of(self.engine, entry.key) if in_feed and entry is not None else 0)
 
     # Panels
 
