@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.screen import Screen
@@ -22,6 +23,8 @@ from tui.render.figures import count, home, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 
+ALWAYS = frozenset({"?", "esc"})
+"""Keys whose hints are never dropped."""
 _WATCH = {"live": "●", "polling": "◐", "off": "○"}
 
 
@@ -66,7 +69,10 @@ def _header_parts(view: HeaderView, width: int, roles: Roles) -> list[tuple[Row,
     if progress is not None and progress.done < progress.total:
         parts.append((Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)),))
     dirty = f" +{count(status.dirty)}" if status.dirty else ""
-    branch = ("git ", roles.faint), (clip(first_line(status.branch), 24) or "none", roles.normal)
+    name = first_line(status.branch) or "none"
+    # Without a branch it says why in words, which no branch's name has.
+    head = ("", clip(name, 40)) if " " in name else ("git ", clip(name, 24))
+    branch = (head[0], roles.faint), (head[1], roles.normal)
     parts.append((Row(*branch, (dirty, roles.muted)), Row(*branch)))
     gate = ("gate ", roles.faint), (first_line(status.gate), roles.normal)
     model = f" {clip(first_line(status.model), 28)}" if status.model else ""
@@ -90,13 +96,28 @@ def _tokens(compiled: Compiled | None, width: int, roles: Roles, *, coloured: bo
 
 def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
     """The bottom line: as many key hints as fit, at most eight."""
-    row = Row((" ", roles.normal))
-    for keys, words in entries[:8]:
-        entry = Row((keys, roles.accent), (f" {words}", roles.muted))
-        if row.cells + entry.cells + 2 > width:
-            break
-        row.extend(entry).gap(3 if width >= 100 else 2)
+    row, gap = Row((" ", roles.normal)), 3 if width >= 100 else 2
+    for keys, words in fitting(entries, width):
+        row.extend(Row((keys, roles.accent), (f" {words}", roles.muted)))
+        row.gap(min(gap, width - row.cells))
     return row
+
+
+def fitting(entries: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The key hints that fit, at most eight: help and the way back always, then the first ones."""
+    gap = 3 if width >= 100 else 2
+    kept = [each for each in entries if each[0] in ALWAYS]
+    room = width - 1 - sum(cell_len(f"{keys} {words}") + gap for keys, words in kept)
+    number = 8 - len(kept)
+    for each in entries:
+        if each in kept:
+            continue
+        room -= cell_len(" ".join(each)) + gap
+        if room < -gap or not number:
+            break
+        number -= 1
+        kept.append(each)
+    return [each for each in entries if each in kept]
 
 
 def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> str:
@@ -104,11 +125,8 @@ def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> 
 
     If several keys share a label, it is the one at the cell, or else the first.
     """
-    for count_of in range(1, len(entries[:8]) + 1):
-        before = footer(entries[: count_of - 1], width, roles).cells
-        keys, words = entries[count_of - 1]
-        if footer(entries[:count_of], width, roles).cells == before:
-            return ""
+    before = 1
+    for keys, words in fitting(entries, width):
         if before <= x < before + len(f"{keys} {words}"):
             at = 0
             for key in keys.replace("–", " ").split():
@@ -116,6 +134,7 @@ def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> 
                     return key
                 at += len(key) + 1
             return keys.replace("–", " ").split()[0]
+        before += cell_len(f"{keys} {words}") + (3 if width >= 100 else 2)
     return ""
 
 

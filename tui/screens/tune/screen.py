@@ -315,6 +315,20 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
                 self.bench.say(f"discarded moved thresholds of {', '.join(sorted(state.moves))}")
             self.dismiss(None)
 
+    def quit(self) -> None:
+        """Quit, or go back one level, as esc does; asks first if that discards moved thresholds."""
+        state = self.state
+        if self.in_line or not state.moves:
+            self.back()
+            return
+
+        def leave() -> None:
+            self.dismiss(None)
+
+        topics = ", ".join(sorted(state.moves))
+        question = f"The moved thresholds of {topics} are not applied yet."
+        self.ask("discard moved thresholds", question, "Discard", leave)
+
     @command("slash", "Filter the topics", "filter", 24)
     def filter(self) -> None:
         """Narrow the topics to those whose name contains what you type."""

@@ -366,7 +366,7 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
         """Moves the selection; doing so by hand stops following."""
-        if by_hand and min(max(index, 0), self.row_count - 1) != self.cursor:
+        if by_hand and not index >= self.cursor == self.row_count - 1:  # which would move nothing
             self.following = False
         super().select(index, by_hand=by_hand)
 

@@ -273,7 +273,8 @@ class Workbench(
 
     # Acting on the selection
 
-    @command("enter", "Open the selection", "open", 20, needs=[ROWS])
+    @command("enter", "Open the selection", "open", 20,
+             needs=[ROWS, Need(lambda here: here.zoomed != "digest", "it is shown in full")])  # fmt: skip
     def open(self) -> None:
         """Open the selection: a whole message, file or injection, the diff of a commit, or the details of a
         topic, ledger entry or prompt section.
