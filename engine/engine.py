@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from engine.activation.trace import Direction, Event, Message, Trace
-from engine.errors import AutopoiesisError, IndexBusy, Problem, TopicError
+from engine.errors import AutopoiesisError, ConfigError, IndexBusy, Problem, TopicError, problem_of
 from engine.live.questions import Questions
 from engine.parts import Clock, Parts, part, utc_now
 from engine.settings import trust
@@ -448,7 +448,11 @@ class Engine(Parts):
         Raises:
             ConfigError: The file cannot be used.
         """
-        settings = read(self.files)
+        try:
+            settings = read(self.files)
+        except ConfigError as error:
+            self.settings = replace(self.settings, broken=(problem_of(error),))
+            raise
         with self._guard:
             self.settings = settings
             if settings.config == self.config:

@@ -187,3 +187,13 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
         return f"{place}: {self.what}" + (f"; {self.hint}" if self.hint else "")
+
+
+def problem_of(error: AutopoiesisError) -> Problem:
+    """An error about a file, or a line of it, as a problem."""
+    path, _, line = error.where.rpartition(":")
+    return (
+        Problem(path, int(line), error.what, error.hint)
+        if path and line.isdecimal()
+        else Problem(error.where, 0, error.what, error.hint)
+    )

@@ -21,7 +21,7 @@ from engine.agents.listener import listening
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
-from tui.kit.commands import Commands, Palette
+from tui.kit.commands import Commanded, Commands, Palette
 from tui.kit.conductor import RunLine
 from tui.kit.lanes import Writes
 from tui.kit.messages import NextTheme
@@ -198,14 +198,23 @@ class WorkbenchApp(App[int]):
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
 
+    def notify(self, message: str, **rest: Any) -> None:
+        """Shows a notification, unless the same one is in view."""
+        if all(each.message != message for each in self._notifications):
+            super().notify(message, **rest)
+
     def action_command_palette(self) -> None:
         """Opens the palette of all commands."""
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
     def action_help_quit(self) -> None:
-        """Does not quit on ctrl+c: it is too easy to press by accident."""
-        self.notify("q quits, esc backs out", markup=False)
+        """Clears an input line on ctrl+c, and does not quit: it is too easy to press by accident."""
+        screen = self.screen
+        if isinstance(screen, Commanded) and screen.in_line and screen.prompt.input.value:
+            screen.prompt.input.put("")
+        else:
+            self.notify("q quits, esc backs out", markup=False)
 
 
 @lru_cache(maxsize=1)

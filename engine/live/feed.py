@@ -48,6 +48,7 @@ FeedKind = Literal[
     "job",
     "hook",
     "error",
+    "past",  # how much of the past the feed starts with
 ]
 
 KEPT_ENTRIES = 20_000
@@ -262,16 +263,20 @@ class FeedLog:
 def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
     """The last turns and commits with which a feed starts, oldest first.
 
-    Gives up to ``limit`` entries, from the 40 conversations with the newest turns at most.
+    Gives up to ``limit`` entries, from the 40 conversations with the newest turns at most; if there are more,
+    the first entry says so.
     """
     entries: list[FeedEntry] = []
-    for path in conversations.newest(_MAX_CONVERSATIONS):
+    paths = conversations.newest(_MAX_CONVERSATIONS)
+    taken = len(paths)
+    for at, path in enumerate(paths, 1):
         conversation = conversations.read(path)
         if conversation is None:
             continue
         numbered = enumerate(zip(conversation.turns, conversation.times, strict=True), conversation.first)
         entries += [entry_of_turn(turn, at, f"{path}#{ordinal}") for ordinal, (turn, at) in numbered]
         if len(entries) >= limit:
+            taken = at
             break
     try:
         commits = repository.log(_MAX_COMMITS)
@@ -282,4 +287,8 @@ def recent_past(conversations: Conversations, repository: Repository, limit: int
         FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in reversed(commits)
     ]
     entries.sort(key=lambda entry: entry.at)
-    return entries[-limit:]
+    entries = entries[-limit:]
+    total = len(conversations.sizes())
+    if entries and taken < total:
+        entries.insert(0, FeedEntry(entries[0].at, "past", f"newest {taken:,} of {total:,} conversations"))
+    return entries

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine.conversations.conversations import WINDOW, is_conversation
-from engine.errors import AutopoiesisError, PathRefused, Problem
+from engine.errors import AutopoiesisError, ConfigError, PathRefused, Problem
 from engine.events import (
     CacheGivenUp,
     Committed,
@@ -281,8 +281,10 @@ class Live:
                     )
                 )
         if CONFIG_FILE in latest:
-            self._engine.reload_config()
-            self._logs.refresh()
+            with contextlib.suppress(ConfigError):  # it is one of the problems
+                self._engine.reload_config()
+                self._logs.refresh()
+            self._report_problems()
         for path, change in latest.items():
             if is_conversation(path):
                 self._conversation_changed(path, change.kind)

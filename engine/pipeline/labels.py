@@ -26,6 +26,7 @@ class Judged:
     decision: Decision
     before: TopicTrace | None  # ``None`` if the topic is gone, or the settings allow no scoring
     after: TopicTrace | None
+    was: bool | None = None  # the person's label before
 
     @property
     def moved(self) -> str:
@@ -77,12 +78,14 @@ class Labels:
         trace = self._turns.trace_of(trace_key)
         if trace is None or trace.row(topic) is None:
             raise AutopoiesisError(f"{topic} was not considered for this message", where=trace_key)
-        decision = self._log.label(self._log.ensure(trace, topic), useful)
+        known = self._log.ensure(trace, topic)
+        was = known.useful if known.labelled_by == "person" else None
+        decision = self._log.label(known, useful)
         before = after = trace.row(topic)
         if learn:
             self.learn()
             after = self._rows([(trace.message, topic)])[0]
-        return Judged(decision, before, after)
+        return Judged(decision, before, after, was)
 
     def judge(self, given: Sequence[tuple[Decision, bool | None]]) -> tuple[Judged, ...]:
         """Labels logged decisions as a person, and learns from it.

@@ -71,11 +71,12 @@ class EffectiveSettings:
     odd: tuple[Problem, ...]  # warnings about the file
     ignored: tuple[Problem, ...]  # a warning that names the ignored settings, if any
     trust: TrustStatus
+    broken: tuple[Problem, ...] = ()  # why the file as it is now cannot be used, if so
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """All warnings."""
-        return (*self.odd, *self.ignored)
+        """All problems of the file."""
+        return (*self.broken, *self.odd, *self.ignored)
 
 
 def read(files: Files) -> EffectiveSettings:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.activation.trace import Event, Message
-from engine.errors import AutopoiesisError, JobError
+from engine.errors import AutopoiesisError, ConfigError, JobError
 from engine.events import EngineEvent, PromptCompiled, Signal, TurnTraced
 from engine.providers.outgoing import sendable
 from engine.settings.trust import read
@@ -148,8 +148,10 @@ class Signals:
         while not self._stop.is_set():
             try:
                 self.look()
+            except ConfigError:
+                pass  # reported where the file is watched; what waits is looked at again once it is mended
             except (AutopoiesisError, OSError) as error:
-                self._report(f"an event is waiting: {error}")
+                self._report(f"events are not looked at: {error}")
             self._wake.wait(POLL_S)
             self._wake.clear()
 

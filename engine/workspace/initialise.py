@@ -53,6 +53,10 @@ class InitialiseReport:
     problems: list[Problem] = field(default_factory=list)
 
 
+_SAMPLE_IDENTITY = {"user.name": "Sample", "user.email": "sample@example.org"}
+"""Who commits to a sample if git does not know the user."""
+
+
 def initialise(root: Path, *, sample: bool = False, today: date | None = None) -> InitialiseReport:
     """Creates a workspace; existing files are kept.
 
@@ -89,6 +93,10 @@ def initialise(root: Path, *, sample: bool = False, today: date | None = None) -
         repository.init()
         state = repository.state()
         report.lines.append("a git repository, so that every change can be inspected and undone")
+    if sample and state.kind == "no-identity":
+        for name, value in _SAMPLE_IDENTITY.items():
+            repository.git.run("config", "--local", name, value, reading=False)
+        state = repository.state()
 
     # The sample's last day ends at 07:31 UTC; nothing in it may be in the future.
     shift = (today or (datetime.now(UTC) - timedelta(hours=7, minutes=31)).date()) - SAMPLE_LAST_DAY

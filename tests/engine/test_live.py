@@ -249,6 +249,10 @@ def test_an_invalid_configuration_is_reported_and_the_old_one_kept(live: Live) -
     error = seen.wait(ErrorReported)
     assert "memory-config.yaml:2" in error.text
     assert engine.config.gate.provider == "agent"
+    (problem,) = [each for each in engine.problems() if each.severity == "error"]
+    assert str(problem) == error.text and problem.line == 2
+    save(engine.workspace.config, "gate:\n  provider: agent\n")
+    seen.wait(FileChanged, lambda event: event.path == "memory-config.yaml" and not engine.problems())
 
 
 def test_stop_ends_every_thread(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:

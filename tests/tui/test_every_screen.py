@@ -111,6 +111,7 @@ async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: P
                     driven.app.clear_notifications()
                 assert screen.is_attached and driven.app.is_running, name
                 screen.enlarge(None)
+            driven.bench.feed.follow()  # a message again, not the last row
         names = {each.area for each in shown}
         assert names >= {"caches", "review", "records", "search", "context", "knowledge"}, names
 

@@ -522,3 +522,29 @@ async def test_hostile_text_is_shown_as_text(root: Path) -> None:
             await driven.resize(*size)
             assert_harmless(driven)
             assert driven.is_open()
+
+
+async def test_the_same_key_again_never_decides_on_another_rule(root: Path) -> None:
+    async with open_screen(root, SIZES["80x24"]) as driven:
+        rule = await driven.select(DRAFT)
+        await driven.press("a")
+        await driven.wait_for_toast("accepted: ")
+        await driven.select(DRAFT)
+        before = {each.id: each.state for each in rules_by_id(root).values()}
+        assert before[rule.id] == "in force"
+
+        step = "a rule in force is turned down only after a question"
+        await driven.press("x")
+        assert "turn down a rule in force" in driven.text, step
+        await driven.press("x", "enter")
+        assert rules_by_id(root)[rule.id].state == "in force" and driven.screen.selected_id == rule.id, step
+
+        step = "the decided rule stays selected"
+        await driven.press("x", "right", "enter")
+        await driven.wait_for_toast("turned down: ")
+        await driven.settle()
+        assert driven.screen.selected_id == rule.id, step
+        await driven.press("x", "x")
+        assert "already turned down" in driven.toasts, step
+        after = {each.id: each.state for each in rules_by_id(root).values()}
+        assert after == {**before, rule.id: "turned down"}, step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from datetime import date, datetime
 from pathlib import Path
@@ -99,7 +100,13 @@ def demo(directory: Path | None, no_replay: bool, speed: float) -> int:
     root = (directory or Path("autopoiesis-sample")).expanduser()
     if not (root / "memory-config.yaml").exists():
         emit(f"creating the sample workspace in {root}: a month of sessions is played to it, in some seconds")
-        make_sample(root)
+        is_new = not root.exists() or not any(root.iterdir())
+        try:
+            make_sample(root)
+        except BaseException:
+            if is_new:  # half of a sample would be taken for a whole one by the next run
+                shutil.rmtree(root, ignore_errors=True)
+            raise
     with Engine.open(root) as engine:
         if not is_terminal():
             return _headless(engine)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.screen import Screen
@@ -22,6 +23,8 @@ from tui.render.figures import count, home, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line
 
+ALWAYS = frozenset({"?", "esc"})
+"""Keys whose hints are never dropped."""
 _WATCH = {"live": "●", "polling": "◐", "off": "○"}
 
 
@@ -37,39 +40,46 @@ def header(view: HeaderView, width: int, roles: Roles, *, coloured: bool = True)
     """The top line: the workspace, its state, and how full the prompt is."""
     row = Row((" autopoiesis", roles.accent)).gap(2)
     tokens = _tokens(view.compiled, width, roles, coloured=coloured)
-    room = width - tokens.cells - 2
+    room = width - tokens.cells - 3
     row.add(clip_start(home(view.root), max(12, min(40, room // 3))), roles.muted)
     gap = 3 if width >= 100 else 2
-    for part in _header_parts(view, roles):
-        if row.cells + gap + part.cells <= room:
-            row.gap(gap).extend(part)
+    for forms in _header_parts(view, width, roles):
+        part = next((form for form in forms if row.cells + gap + form.cells <= room), None)
+        if part is None:  # nothing less important takes its place
+            break
+        row.gap(gap).extend(part)
     return row.to(width - tokens.cells - 1).extend(tokens)
 
 
-def _header_parts(view: HeaderView, roles: Roles) -> list[Row]:
-    """Parts of the header, most important first."""
+def _header_parts(view: HeaderView, width: int, roles: Roles) -> list[tuple[Row, ...]]:
+    """Parts of the header, most important first, each in its forms, longest first."""
     status = view.status
     if status is None:
-        return [Row(("reading …", roles.faint))]
-    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.error)
-    watch = Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style))
-    urgent: list[Row] = []
-    if status.read_only:
-        urgent.append(Row(("read-only", roles.gate)))
+        return [(Row(("reading …", roles.faint)),)]
+    parts: list[tuple[Row, ...]] = []
     if status.problems:
-        urgent.append(Row((f"! {plural(len(status.problems), 'problem')}", roles.error)))
+        number = len(status.problems)
+        words = f"! {plural(number, 'problem')}", f"! {count(number)}"
+        parts.append(tuple(Row((form, roles.error)) for form in words[width < 100 :]))
+    watch_style = {"live": roles.active, "polling": roles.gate}.get(status.watch_mode, roles.error)
+    parts.append((Row((f"{_WATCH.get(status.watch_mode, '○')} {status.watch_mode}", watch_style)),))
+    if status.read_only:
+        parts.append((Row(("read-only", roles.gate)),))
     progress = view.progress
     if progress is not None and progress.done < progress.total:
-        urgent.append(Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)))
-    branch = Row(("git ", roles.faint), (clip(first_line(status.branch), 24) or "none", roles.normal))
-    if status.dirty:
-        branch.add(f" +{count(status.dirty)}", roles.muted)
-    gate = Row(("gate ", roles.faint), (first_line(status.gate), roles.normal))
-    if status.model:
-        gate.add(f" {clip(first_line(status.model), 28)}", roles.muted)
-    parts = [watch, *urgent, branch, gate, Row((plural(status.topics, "topic"), roles.muted))]
+        parts.append((Row((f"indexing {count(progress.done)}/{count(progress.total)}", roles.tier2)),))
+    dirty = f" +{count(status.dirty)}" if status.dirty else ""
+    name = first_line(status.branch) or "none"
+    # Without a branch it says why in words, which no branch's name has.
+    head = ("", clip(name, 40)) if " " in name else ("git ", clip(name, 24))
+    branch = (head[0], roles.faint), (head[1], roles.normal)
+    parts.append((Row(*branch, (dirty, roles.muted)), Row(*branch)))
+    gate = ("gate ", roles.faint), (first_line(status.gate), roles.normal)
+    model = f" {clip(first_line(status.model), 28)}" if status.model else ""
+    parts.append((Row(*gate, (model, roles.muted)), Row(*gate)))
+    parts.append((Row((plural(status.topics, "topic"), roles.muted)),))
     if status.watch_why:
-        parts.append(Row((clip(first_line(status.watch_why), 40), roles.faint)))
+        parts.append((Row((clip(first_line(status.watch_why), 40), roles.faint)),))
     return parts
 
 
@@ -86,13 +96,28 @@ def _tokens(compiled: Compiled | None, width: int, roles: Roles, *, coloured: bo
 
 def footer(entries: list[tuple[str, str]], width: int, roles: Roles) -> Row:
     """The bottom line: as many key hints as fit, at most eight."""
-    row = Row((" ", roles.normal))
-    for keys, words in entries[:8]:
-        entry = Row((keys, roles.accent), (f" {words}", roles.muted))
-        if row.cells + entry.cells + 2 > width:
-            break
-        row.extend(entry).gap(3 if width >= 100 else 2)
+    row, gap = Row((" ", roles.normal)), 3 if width >= 100 else 2
+    for keys, words in fitting(entries, width):
+        row.extend(Row((keys, roles.accent), (f" {words}", roles.muted)))
+        row.gap(min(gap, width - row.cells))
     return row
+
+
+def fitting(entries: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The key hints that fit, at most eight: help and the way back always, then the first ones."""
+    gap = 3 if width >= 100 else 2
+    kept = [each for each in entries if each[0] in ALWAYS]
+    room = width - 1 - sum(cell_len(f"{keys} {words}") + gap for keys, words in kept)
+    number = 8 - len(kept)
+    for each in entries:
+        if each in kept:
+            continue
+        room -= cell_len(" ".join(each)) + gap
+        if room < -gap or not number:
+            break
+        number -= 1
+        kept.append(each)
+    return [each for each in entries if each in kept]
 
 
 def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> str:
@@ -100,11 +125,8 @@ def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> 
 
     If several keys share a label, it is the one at the cell, or else the first.
     """
-    for count_of in range(1, len(entries[:8]) + 1):
-        before = footer(entries[: count_of - 1], width, roles).cells
-        keys, words = entries[count_of - 1]
-        if footer(entries[:count_of], width, roles).cells == before:
-            return ""
+    before = 1
+    for keys, words in fitting(entries, width):
         if before <= x < before + len(f"{keys} {words}"):
             at = 0
             for key in keys.replace("–", " ").split():
@@ -112,6 +134,7 @@ def key_at(entries: list[tuple[str, str]], width: int, roles: Roles, x: int) -> 
                     return key
                 at += len(key) + 1
             return keys.replace("–", " ").split()[0]
+        before += cell_len(f"{keys} {words}") + (3 if width >= 100 else 2)
     return ""
 
 

@@ -86,6 +86,8 @@ class Command:
     """Preconditions; the first unmet one is given as the reason."""
     when: Callable[[Any], object] | None
     """Whether a temporary command, such as the answer to a question, exists now."""
+    yields: bool = False
+    """A temporary command that leaves its letters to any other command that can use them."""
 
     def applies(self, here: Here) -> bool:
         """Whether its keys trigger it here."""
@@ -111,6 +113,7 @@ def command(
     palette: bool = True,
     needs: Sequence[Need] = (),
     when: Callable[[Any], object] | None = None,
+    yields: bool = False,
 ) -> Callable[[Method], Method]:
     """Makes a method a command; its docstring is its help.
 
@@ -118,7 +121,7 @@ def command(
     """
     declared = Command(
         "", tuple(keys.split()), title, "", frozenset(panels), in_line, "panel" if panels else "screen",
-        footer, rank, palette, tuple(needs), when,
+        footer, rank, palette, tuple(needs), when, yields,
     )  # fmt: skip
 
     def mark(method: Method) -> Method:
@@ -218,12 +221,12 @@ class Catalog:
     def resolve(self, key: str, here: Here) -> Command | None:
         """The command a key triggers here, or ``None``.
 
-        Temporary commands get their letters only if no other command can use them: a user who moves between
-        results or labels one must not accidentally answer a question that just came up.
+        Answers get their letters only if no other command can use them: a user who moves between results or
+        labels one must not accidentally answer a question that just came up.
         """
         found = [each for each in self.commands if key in each.keys and each.applies(here)]
-        if len(found) > 1 and found[0].when is not None and len(key) == 1:
-            found.sort(key=lambda each: each.when is not None or bool(each.refusal(here)))
+        if len(found) > 1 and found[0].yields and len(key) == 1:
+            found.sort(key=lambda each: each.yields or bool(each.refusal(here)))
         return found[0] if found else None
 
     def answers_by_letter(self, here: Here) -> bool:
@@ -235,10 +238,12 @@ class Catalog:
         """Keys and labels of the commands available now, most important first."""
         groups: dict[str, tuple[int, list[str]]] = {}
         for each in self.commands:
-            if not each.footer or each.refusal(here) or self.resolve(each.keys[0], here) is not each:
+            if not each.footer or each.refusal(here):
                 continue
-            _rank, keys = groups.setdefault(each.footer, (each.rank, []))
-            keys.append(each.shown_keys[0])
+            keyed = zip(each.keys, each.shown_keys, strict=True)
+            shown = next((sign for key, sign in keyed if self.resolve(key, here) is each), "")
+            if shown:
+                groups.setdefault(each.footer, (each.rank, []))[1].append(shown)
         ordered = sorted(groups.items(), key=lambda group: group[1][0])
         return [(_joined(keys), words) for words, (_rank, keys) in ordered]
 

@@ -12,13 +12,14 @@ from textual.app import SuspendNotSupported
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from engine.errors import Problem
 from engine.store import programs
 from tui.kit import clipboard
 from tui.kit.command import Catalog, Command, Here, Need, Scope, command, command_of
 from tui.kit.editor import editor_command, file_of, with_terminal
 from tui.kit.frame import Frame
 from tui.kit.messages import NextTheme
-from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen
+from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen, ProblemsScreen
 from tui.kit.panel import KEYS_OF, Motion
 from tui.render.draw import Row, joined_within, wrap
 from tui.render.roles import Roles
@@ -96,6 +97,13 @@ def filters(about: str, rank: int) -> Callable[[Any], None]:
                       "slash", "Filter the list", "filter", rank)  # fmt: skip
 
 
+def _to_match(key: str, direction: str, step: int) -> Callable[[Any], None]:
+    return command_of(f"Go to the {direction} row that matches the filter.",
+                      lambda screen: screen.go_to_match(step), key, f"{direction.capitalize()} match",
+                      "next / previous match", 3, palette=False,
+                      when=lambda screen: screen.narrowed)  # fmt: skip
+
+
 class Commanded(Frame):
     """A screen with the commands that all screens share.
 
@@ -114,12 +122,14 @@ class Commanded(Frame):
 
     # The gate's question
 
-    @command("y ctrl+y", "Answer the gate: yes", "answer the gate", 0, when=lambda here: here.question)
+    @command("y ctrl+y", "Answer the gate: yes", "answer the gate", 0,
+             when=lambda here: here.question, yields=True)  # fmt: skip
     def answer_yes(self) -> None:
         """Answer the gate: the topic applies to the message."""
         self.bench.questions.answer(True)
 
-    @command("n ctrl+n", "Answer the gate: no", "answer the gate", 0, when=lambda here: here.question)
+    @command("n ctrl+n", "Answer the gate: no", "answer the gate", 0,
+             when=lambda here: here.question, yields=True)  # fmt: skip
     def answer_no(self) -> None:
         """Answer the gate: the topic does not apply."""
         self.bench.questions.answer(False)
@@ -172,6 +182,23 @@ class Commanded(Frame):
     def move(self, motion: Motion) -> None:
         if not self.in_line:
             self.panel_named(self.panel_in_use).move(motion)
+
+    # While a filter is set, these letters do nothing else: who searches must not write.
+    next_match = _to_match("n", "next", 1)
+    previous_match = _to_match("N", "previous", -1)
+
+    def filter_of(self, name: str) -> str:
+        """What the list of a panel is filtered by; empty without a filter."""
+        return self.panel_named(name).query_text if name in self.panels else ""
+
+    @property
+    def narrowed(self) -> str:
+        """The panel with the filtered list: the focused one, or else the first; empty without a filter."""
+        return next((name for name in (self.panel_in_use, *self.offered()) if self.filter_of(name)), "")
+
+    def go_to_match(self, step: int) -> None:
+        """Moves the selection of the filtered list by ``step`` rows, wrapping around."""
+        self.panel_named(self.narrowed).turn(step)
 
     @command("plus", "Enlarge the panel", "enlarge", 40,
              needs=[Need(lambda here: not here.zoomed, "the panel is already enlarged")])  # fmt: skip
@@ -284,11 +311,20 @@ class Commanded(Frame):
         self.page("help", lambda width, roles: help_lines(self.catalog, self, signs, width, roles), full=True)
 
     @command("exclamation_mark", "Show problems",
-             needs=[Need(lambda here: here.found_problems, "there are no problems")])  # fmt: skip
+             needs=[Need(lambda here: here.bench.status is not None, "the memory is still being read"),
+                    Need(lambda here: here.found_problems, "there are no problems")])  # fmt: skip
     def problems(self) -> None:
-        """List the problems found in settings, topics and files, with line and hint."""
-        lines = list(map(str, self.found_problems))
-        self.page("problems", lambda width, roles: _bullets(lines, width, roles))
+        """List the problems found in settings, topics and files, with line and hint; enter or e opens the
+        file at the line.
+        """
+        self.app.clear_notifications()
+        self.app.push_screen(ProblemsScreen(self.found_problems), self._open_problem)
+
+    def _open_problem(self, problem: Problem | None) -> None:
+        if problem is not None and (path := self.existing(problem.path)):
+            self.edit_file(path, problem.line)
+        elif problem is not None:
+            self.say(f"{problem.path} is not a file")
 
     @command("T", "Next theme")
     def theme(self) -> None:
@@ -309,12 +345,6 @@ class Commanded(Frame):
     def quit(self) -> None:
         """Quit, or go back one level, as esc does."""
         self.back()
-
-
-def _bullets(lines: list[str], width: int, roles: Roles) -> list[Row]:
-    return [
-        row for line in lines for row in wrap([("! ", roles.error), (line, roles.normal)], width, indent=2)
-    ]
 
 
 class Palette(CommandPalette):

@@ -14,6 +14,7 @@ from engine.context.compiled import Compiled
 from engine.errors import AutopoiesisError
 from tui.kit.lanes import Lane, Writes
 from tui.kit.messages import CommandRan, Learned, Notice, Part, PartsRead, TraceRead, Tried
+from tui.render.words import label_word
 
 if TYPE_CHECKING:
     from engine.engine import Engine
@@ -70,6 +71,8 @@ class Conductor:
             in_turn=True,
         )
         self._lanes: tuple[Lane[Any, Any], ...] = (self._tasks, self._parts, self._traces, self._tries)
+        self._given: list[tuple[str, str, bool | None]] = []
+        """The labels given, by message and topic, with those that were there before."""
         self._stopped = False
         self.writes = Writes()
         """The writes of closed screens."""
@@ -123,6 +126,10 @@ class Conductor:
         """Labels a topic for a message, learns from it and posts ``Learned``."""
         self._labels.ask((lambda: self._label(key, topic, useful), ""))
 
+    def unlabel(self) -> None:
+        """Undoes the last label given here, learns from it and posts ``Learned``."""
+        self._labels.ask((self._unlabel, ""))
+
     def learn(self) -> None:
         """Lets the engine learn from new labels."""
         self._labels.ask((self._learn, ""))
@@ -146,10 +153,20 @@ class Conductor:
 
     def _label(self, key: str, topic: str, useful: bool) -> None:
         judged = self._engine.labels.label(key, topic, useful)
-        word = "useful" if useful else "noise"
-        self.tell(f"{topic}: {word} · {judged.moved}" if judged.moved else f"{topic}: {word}")
-        if judged.before is not None:
-            self._post(Learned(key, topic, judged.before.score))
+        self._given.append((key, topic, judged.was))
+        words = (f"{topic}: {label_word(useful)}", judged.moved, "u undoes it")
+        self.tell(" · ".join(filter(None, words)))
+        self._post(Learned(key, topic, useful, judged.before.score if judged.before is not None else None))
+
+    def _unlabel(self) -> None:
+        if not self._given:
+            self.tell("no label to undo")
+            return
+        key, topic, useful = self._given[-1]
+        judged = self._engine.labels.label(key, topic, useful)
+        self._given.pop()
+        self.tell(" · ".join(filter(None, (f"{topic}: {label_word(useful)} again", judged.moved))))
+        self._post(Learned(key, topic, useful, None))
 
     def _learn(self) -> None:
         if self._engine.labels.learn():

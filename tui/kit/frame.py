@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.events import DescendantFocus, Resize
+from textual.events import DescendantFocus, Key, Resize
 from textual.screen import Screen
 
 from tui.kit.bars import Footer, Header, QuestionBar, TooSmall
@@ -19,6 +19,7 @@ from tui.kit.prompt import Mode, PromptLine
 from tui.render.safe import visible
 
 if TYPE_CHECKING:
+    from engine.errors import Problem
     from tui.kit.bench import Bench
 
 LETTERS_S = 1.0
@@ -114,7 +115,7 @@ class Frame(Screen[None], inherit_bindings=False):
         return 0 if self.in_line else self.panel_named(self.panel_in_use).row_count
 
     @property
-    def found_problems(self) -> Sequence[object]:
+    def found_problems(self) -> Sequence[Problem]:
         """Problems found in files."""
         return self.bench.status.problems if self.bench.status is not None else ()
 
@@ -270,6 +271,12 @@ class Frame(Screen[None], inherit_bindings=False):
         if self.prompt.input.call_later(arrived.set):
             with contextlib.suppress(TimeoutError):  # if the prompt is removed in the meantime
                 await asyncio.wait_for(arrived.wait(), LETTERS_S)
+
+    def on_key(self, event: Key) -> None:
+        """Says that a key does nothing; what is typed goes to the prompt, which takes it."""
+        if event.is_printable and not self.in_line and not self.too_small:
+            event.stop()
+            self.say(f"{event.character} does nothing here · ? shows the keys")
 
     def elsewhere(self, key: str) -> Command | None:
         """What a key does in another panel."""

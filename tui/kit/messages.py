@@ -79,12 +79,14 @@ class Tried(Message):
 
 @dataclass
 class Learned(Message):
-    """A label was learned: a topic's score for a message has changed."""
+    """A label was given or undone, and learned: a topic's score for a message has changed."""
 
     key: str
     topic: str
-    before: float
-    """The score that it had."""
+    useful: bool | None
+    """The label; ``None`` if there is none any more."""
+    before: float | None
+    """The score that it had; ``None`` if it is unknown, or has been restored."""
 
 
 @dataclass
@@ -178,7 +180,7 @@ def condense(events: list[EngineEvent]) -> Burst:
                 burst.jobs = True
                 burst.parts.add("feed")
             case ErrorReported(text=text):
-                burst.parts.add("feed")
+                burst.parts |= {"feed", "status"}
                 burst.errors.append(text)
     burst.keys.discard("")
     burst.asked = [each for each in burst.asked if each.question_id not in burst.closed]

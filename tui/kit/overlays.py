@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, ScreenResultType
 from textual.strip import Strip
 
+from engine.errors import Problem
 from tui.kit import clipboard
 from tui.kit.bars import QuestionBar
 from tui.kit.frame import Frame
-from tui.kit.panel import KEYS_OF, LinesPanel, Motion
+from tui.kit.panel import KEYS_OF, LinesPanel, Motion, moved
 from tui.kit.questions import Questions
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
@@ -91,7 +92,7 @@ class PagePanel(LinesPanel, panel="feed", words=""):
         return self._build(width, self.roles)
 
 
-class PageScreen(Overlay[None]):
+class PageScreen(Overlay[Any]):
     """Shows lines until it is closed.
 
     Args:
@@ -140,6 +141,51 @@ class PageScreen(Overlay[None]):
 
     def action_copy(self) -> None:
         self.notify(clipboard.copied(self.app, self.panel.selected_text()), markup=False)
+
+
+class ProblemsPanel(PagePanel):
+    """Problems, one of them selected."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("problems", self._rows, "enter opens its file · j k move · esc closes · Y copies")
+        self._problems = problems
+        self._at = 0
+
+    @property
+    def selected(self) -> Problem:
+        return self._problems[self._at]
+
+    def move(self, motion: Motion) -> None:
+        last = len(self._problems) - 1
+        self._at = max(0, min(moved(motion, self._at, last, max(1, self.size.height // 4)), last))
+        self.changed()
+        height = self.size.height
+        self.scroll_to(y=max(0, self.lit - height // 2) if height else 0, animate=False, force=True)
+
+    def _rows(self, width: int, roles: Roles) -> list[Row]:
+        rows: list[Row] = []
+        for at, problem in enumerate(self._problems):
+            if at == self._at:
+                self.lit = len(rows)
+            words = roles.strong if at == self._at else roles.normal
+            rows += wrap([("! ", roles.error), (str(problem), words)], width, indent=2)
+        return rows
+
+
+class ProblemsScreen(PageScreen):
+    """Lists problems, of which there is at least one; returns the one to open, if the user chose one."""
+
+    panel: ProblemsPanel
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, "open", show=False, priority=True) for key in ("enter", "e")
+    ]
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("problems", lambda _width, _roles: [])
+        self.panel = ProblemsPanel(problems)
+
+    def action_open(self) -> None:
+        self.dismiss(self.panel.selected)
 
 
 class QuestionPanel(LinesPanel, panel="feed", words=""):

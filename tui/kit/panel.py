@@ -63,7 +63,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     """The signs it draws, with their meanings for the help page."""
     _under: RichStyle | None = None
     _frame: tuple[str, str, bool] = ("", "", False)
-    _framed: tuple[str, str, bool, int] | None = None
+    _framed: tuple[str, str, bool, int, str] | None = None
 
     def __init_subclass__(
         cls, panel: str = "", number: str = "", words: str | None = None, **rest: Any
@@ -91,9 +91,10 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         """Sets the frame: number and title, the text next to them, and the text at the lower edge."""
         rest = self.rest()
         self._frame = (beside, below, error)
-        if self._framed == (beside, below, error, rest):
+        framed = (beside, below, error, rest, self.app.theme)
+        if self._framed == framed:
             return
-        self._framed = (beside, below, error, rest)
+        self._framed = framed
         number = f"{self.number} " if self.number else ""
         title = visible(f"{self.words}  {beside}" if self.words and beside else self.words or beside)
         words = len(self.words) if self.words else len(title)
@@ -130,6 +131,13 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
         target = moved(motion, self.scroll_offset.y, self.virtual_size.height, half)
         self.scroll_to(y=target, animate=False, force=True)
 
+    query_text = ""
+    """What its list is filtered by."""
+
+    def turn(self, step: int) -> None:
+        """Moves the selection by ``step`` rows, wrapping around."""
+        self.move(Motion.DOWN if step > 0 else Motion.UP)
+
     def selected_text(self) -> str:
         """The text to copy to the clipboard."""
         return ""
@@ -149,6 +157,9 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._under = None
+        if self._framed is not None and self._framed[-1] != self.app.theme:
+            beside, below, error = self._frame
+            self.set_frame(beside, below, error=error)  # its colours are those of the theme it was set with
 
 
 class LinesPanel(Panel):

@@ -137,6 +137,10 @@ class RowList(Panel, Generic[Item]):
         half = max(1, self.size.height // self.tall // 2)
         self.select(moved(motion, self.cursor, self.row_count - 1, half))
 
+    def turn(self, step: int) -> None:
+        if self.row_count:
+            self.select((self.cursor + step) % self.row_count)
+
     def rest(self) -> int:
         if not self.shows_rest or not self.size.height:
             return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -15,6 +16,9 @@ from tui.render.evidence import unit
 from tui.render.figures import count, milliseconds, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line
+
+if TYPE_CHECKING:
+    from tui.kit.messages import Learned
 
 SIGNS: dict[Verdict, str] = {
     "active": "●",
@@ -48,8 +52,8 @@ class Table:
     selected: int = 0
     """Index into ``rows``."""
     query: str = ""
-    learned: Mapping[str, float] = field(default_factory=dict)
-    """The scores that topics had before a label was learned."""
+    learned: Mapping[str, Learned] = field(default_factory=dict)
+    """The labels given to topics for the message."""
 
 
 def tabulate(
@@ -165,7 +169,7 @@ def body(
             roles,
             query=table.query,
             mark=mark if top + at == table.selected else None,
-            was=table.learned.get(row.topic),
+            learned=table.learned.get(row.topic),
         )
         for at, row in enumerate(table.rows[top : top + number])
     ]
@@ -194,17 +198,22 @@ def topic_row(
     *,
     query: str = "",
     mark: Style | None = None,
-    was: float | None = None,
+    learned: Learned | None = None,
 ) -> Row:
     """One topic: verdict, name, tier 1 hits, tier 2 gauge with thresholds, rule, gate.
 
     Args:
         mark: The style of the selection mark; ``None`` if the row is not selected.
-        was: The score before a label was learned, if one was.
+        learned: The label given here and the score before it, if there is one.
     """
     live, chosen = row.active, mark is not None
     tone = verdict_style(row.verdict, roles)
-    line = Row((MARK if chosen else " ", mark or roles.accent), (f"{SIGNS[row.verdict]} ", tone))
+    useful, was = (None, None) if learned is None else (learned.useful, learned.before)
+    line = Row((MARK if chosen else " ", mark or roles.accent))
+    if useful is None:
+        line.add(f"{SIGNS[row.verdict]} ", tone)
+    else:
+        line.add(SIGNS[row.verdict], tone).add("+" if useful else "−", roles.accent)
     name = clip(row.topic, plan.name)
     plain = roles.strong if chosen else roles.normal if live or row.hits else roles.muted
     line.add_found(name, query, plain, roles.accent + Style(underline=True))

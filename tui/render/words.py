@@ -48,6 +48,11 @@ NONE_LEARNED = "none were learned yet"
 _WORDS_SHOWN = 12
 
 
+def label_word(useful: bool | None) -> str:
+    """A person's label of a topic for a message."""
+    return "unlabelled" if useful is None else "useful" if useful else "noise"
+
+
 def explained(conflict: Conflict) -> Iterator[str]:
     """The file and reason, what each side did, and every place both changed."""
     yield f"{conflict.path}: {conflict.why}"

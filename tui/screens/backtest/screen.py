@@ -213,7 +213,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
     # Rating
 
     rate_useful = _rates("y", "useful", True)
-    rate_noise = _rates("n", "noise", False)
+    rate_noise = _rates("n x", "noise", False)
 
     def rate(self, useful: bool) -> None:
         """Records the user's rating of the selected passage, or of all of the selected prompt."""

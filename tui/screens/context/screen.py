@@ -526,6 +526,9 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             self._written = compiled.text
             self.open_line("name", "write", self._kept_as, "the prompt to")
 
+    def filter_of(self, name: str) -> str:
+        return next((query for each, query in self.state.queries.items() if each == name), "")
+
     def narrow(self, query: str) -> None:
         self.state.queries[self.listed] = query
         self.show_lists()

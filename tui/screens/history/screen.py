@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -80,7 +80,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
     news = ALL_PARTS
     burst_s = 0.5  # a commit writes several files
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, wanted: str = "") -> None:
         super().__init__(bench)
         self.state = HistoryState()
         self.lower = "commit"
@@ -100,7 +100,8 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         )
         self._request: ViewRequest | None = None
         self._content: ViewContent | None = None
-        self._target = ""
+        self._target = wanted
+        """The beginning of the revision to select once it is listed."""
         self._searching = False
         self._tagged = ""
         """The commit whose snapshot is being named."""
@@ -120,6 +121,12 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             in_turn=True,
             finish=True,
         )
+
+    @classmethod
+    def over(cls, bench: Bench) -> Self:
+        """The screen, on the commit selected in the feed."""
+        entry = bench.feed.selected
+        return cls(bench, entry.note if entry is not None and entry.kind == "commit" else "")
 
     def body(self) -> ComposeResult:
         self.commits = CommitsPanel(id="commits")
@@ -299,9 +306,12 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             self._pages.ask(wanted(revision))
 
     def _reach(self, revision: str) -> None:
-        if self.commits.index_of(revision) >= 0:
+        """Selects a commit by the beginning of its revision, if it is listed."""
+        known = (self.commits.key(self.commits.item_at(at)) for at in range(self.commits.row_count))
+        found = next((each for each in known if each.startswith(revision)), None)
+        if found is not None:
             self._target = ""
-            self.commits.select_key(revision)
+            self.commits.select_key(found)
 
     def older(self) -> None:
         if self.state.next and not self._pages.busy:

@@ -195,7 +195,7 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
     # Rating
 
     judge_useful = _judges("y", "useful", True)
-    judge_noise = _judges("n", "noise", False)
+    judge_noise = _judges("n x", "noise", False)
 
     def judge(self, useful: bool) -> None:
         """Records the user's rating of the selected section, or of the whole selected injection."""

@@ -116,12 +116,16 @@ class PlaybooksPanel(KeyedRows[PlaybookItem], panel="playbooks", number="1"):
     def row(self, item: PlaybookItem, width: int, chosen: bool) -> Row:
         return draw_playbook(item, self.items, width, self.roles, chosen=chosen)
 
+    def searchable(self, item: PlaybookItem) -> tuple[str, str]:
+        return item.name, item.when
+
     def summarise(self) -> None:
         heads = [count(self.row_count)]
         if any(item.replay for item in self.items):
             heads.append("fired · labels · precision · recall")
         beside = joined_within(heads, self.size.width - 16)
-        self.set_frame(beside if self.items else "", self.below)
+        below = " · ".join(filter(None, (self.below, self.filter_label)))
+        self.set_frame(beside if self.items else "", below)
 
     def text_of(self, item: PlaybookItem) -> str:
         return f"{item.name} {item.when}"
@@ -150,6 +154,9 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
     def row(self, item: PastRow, width: int, chosen: bool) -> Row:
         return draw_past(item, width, self.roles, chosen=chosen)
 
+    def searchable(self, item: PastRow) -> tuple[str, str]:
+        return item.message, item.day
+
     def summarise(self) -> None:
         found = self.replay
         if found is None:
@@ -162,7 +169,9 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
             if found.labelled
             else []
         )
-        parts += ["y right", "n wrong", "u undo", "o open"] if found.rows else []
+        noise = "x noise" if self.query_text else "n noise"
+        parts += ["y useful", noise, "u undo", "o open"] if found.rows else []
+        parts[:0] = filter(None, [self.filter_label])
         self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
 
     def text_of(self, item: PastRow) -> str:

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from tui.kit.command import Need, command, command_of
-from tui.kit.commands import WRITABLE, goes_to
+from tui.kit.commands import WRITABLE, filters, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
 from tui.kit.panel import Motion
@@ -57,16 +57,18 @@ def read_items(engine: Engine) -> tuple[PlaybookItem, ...]:
 A_MESSAGE = Need(lambda here: here.past.selected, "no past message is selected")
 A_PROPOSAL = Need(lambda here: here.draft, "no agent proposed it")
 A_FILE = Need(lambda here: here.file, "the selection is not a file")
+NO_MATCH = "nothing matches; esc shows all"
 SOMETHING = Need(lambda here: here.past.selected or here.draft, "no past message is selected")
 
 
 def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
     return command_of(f"Label the playbook as {word} for the selected message, then go to the next message.",
                       lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
-                      footer="right / wrong", rank=1, needs=[A_MESSAGE, WRITABLE])  # fmt: skip
+                      panels=["past"], footer="useful / noise", rank=1,
+                      needs=[A_MESSAGE, WRITABLE])  # fmt: skip
 
 
-class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
+class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)):
     area = "playbooks-area"
     news = frozenset({"status"})
 
@@ -140,8 +142,10 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
             replace(item, replay=None if item.draft else replays.get(item.name)) for item in self.items or ()
         ]
         self.playbooks.below = self.progress if items else ""
-        self.playbooks.show_items(items, self._list_note, (self.problem, self.items is None))
-        found = next((at for at, item in enumerate(items) if item.name == self._wanted), -1)
+        about = (self.problem, self.items is None, self.playbooks.query_text)
+        self.playbooks.show_items(items, self._list_note, about)
+        names = [self.playbooks.item_at(row).name for row in range(self.playbooks.row_count)]
+        found = names.index(self._wanted) if self._wanted in names else -1
         if found >= 0:
             self.playbooks.select(found, by_hand=False)
             self._wanted = ""
@@ -151,7 +155,10 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
         item = self.playbooks.selected
         name = item.name if item is not None else ""
         self.past.show_replay(
-            name, item.replay if item else None, self._past_note, (self.progress, self.played)
+            name,
+            item.replay if item else None,
+            self._past_note,
+            (self.progress, self.played, self.past.query_text),
         )
         self.update_footer()
 
@@ -159,6 +166,8 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
         if self.problem:
             return unreadable("the playbooks", self.problem, width, roles)
         words = "reading …" if self.items is None else "no playbooks yet: a makes one"
+        if self.items:
+            words = NO_MATCH
         return [Row((words, roles.faint))]
 
     def _past_note(self, width: int, roles: Roles) -> list[Row]:
@@ -171,6 +180,8 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
             return unreadable("the past", played.problem, width, roles)
         elif item is not None and item.replay is not None and not item.replay.messages:
             words = "there are no past messages: autopoiesis import"
+        elif self.past.query_text:
+            words = NO_MATCH
         else:
             words = "it would not have fired on any past message, nor nearly" if item is not None else ""
         return wrap([(words, roles.muted)], width)
@@ -207,9 +218,14 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     # Navigation
 
     def back(self) -> None:
-        """Go back one level: show both panels, leave the messages, return to the workbench."""
-        if self.zoomed is not None:
+        """Go back one level: leave the prompt, show both panels, clear the filter, leave the list, return."""
+        if self.in_line:
+            self.narrow("")
+            self.leave_line()
+        elif self.zoomed is not None:
             self.unzoom()
+        elif self.query_text:
+            self.narrow("")
         elif self.panel_in_use == "past":
             self.focus_panel("playbooks")
         else:
@@ -220,6 +236,22 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
     focus_playbooks = goes_to("playbooks", "1", "the playbooks", ": how each would have done in your past")
     focus_past = goes_to("past", "2", "the past messages",
                          ": those the selected playbook would have fired on, or nearly")  # fmt: skip
+
+    filter = filters("list", rank=10)
+
+    @property
+    def listed(self) -> PlaybooksPanel | PastPanel:
+        """The list in use, which is filtered by itself."""
+        used = self.panel_before if self.in_line else self.panel_in_use
+        return self.past if used == "past" else self.playbooks
+
+    @property
+    def query_text(self) -> str:  # type: ignore[override]
+        return self.listed.query_text
+
+    def narrow(self, query: str) -> None:
+        self.listed.filter(query)
+        self.show()
 
     @command("enter", "Judge its past messages", "its past", 2)
     def judge(self) -> None:
@@ -243,8 +275,8 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
         self.relabelled(name, row, row.useful)
         self.say(problem, error=True)
 
-    label_right = _labels("y", "right", True)
-    label_wrong = _labels("n", "wrong", False)
+    label_useful = _labels("y", "useful", True)
+    label_noise = _labels("n x", "noise", False)
 
     @command("u", "Undo the last label", needs=[WRITABLE])
     def unlabel(self) -> None:
@@ -312,7 +344,14 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past")):
                 partial(self._makes.ask, make),
             )
 
-    @command("x", "Turn the proposed playbook down", "turn down", 13, needs=[A_PROPOSAL, WRITABLE])
+    @command(
+        "x",
+        "Turn the proposed playbook down",
+        "turn down",
+        13,
+        panels=["playbooks"],
+        needs=[A_PROPOSAL, WRITABLE],
+    )
     def turn_down(self) -> None:
         """Turn down the playbook that an agent proposed; git keeps it."""
         item = self.playbooks.selected

@@ -102,6 +102,8 @@ class RulesChange:
     what: str
     at: str = ""
     """The id of the rule that was selected."""
+    follow: bool = False
+    """Whether that rule stays selected, wherever the list has it after the change."""
 
 
 class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
@@ -284,15 +286,17 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
 
     # Decisions
 
-    def _change(self, do: Callable[[Rules], Change], what: str) -> None:
-        self._changes.ask(RulesChange(do, what, self.selected_id))
+    def _change(self, do: Callable[[Rules], Change], what: str, *, follow: bool = False) -> None:
+        self._changes.ask(RulesChange(do, what, self.selected_id, follow))
 
     def _decide(self, do: Callable[[Rules, Rule], Change], what: str) -> None:
-        """Decides on the selected rule, and moves to the next one that waits."""
+        """Decides on the selected rule. If it waited, moves to the next one that waits; else stays on it, or
+        the same key again would decide on another one.
+        """
         rule = self.selected()
         if rule is not None:
-            after = self.rules.next_waiting()
-            self._change(lambda rules: do(rules, rule), what)
+            after = self.rules.next_waiting() if rule.state == "waiting" else ""
+            self._change(lambda rules: do(rules, rule), what, follow=not after)
             if after:
                 self.rules.select_key(after)
 
@@ -333,8 +337,18 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
              needs=[A_RULE, Need(lambda here: here.standing != "turned down", "already turned down"),
                     WRITABLE])  # fmt: skip
     def turn_down(self) -> None:
-        """Never tell the selected rule to agents; it stays in the file, and a accepts it again."""
-        self._decide(lambda rules, rule: rules.turn_down([rule.id]), "turned down")
+        """Never tell the selected rule to agents; it stays in the file, and a accepts it again. Asks first if
+        it is in force.
+        """
+        rule = self.selected()
+        if rule is None:
+            return
+        turn_down = partial(self._decide, lambda rules, rule: rules.turn_down([rule.id]), "turned down")
+        if rule.state != "in force":
+            turn_down()
+        else:
+            question = f"{named(rule)}\nAgents are no longer told it; z undoes this, and a accepts it again."
+            self.ask("turn down a rule in force", question, "Turn down", turn_down)
 
     @command("r", "Rest the rule",
              needs=[A_RULE, Need(lambda here: here.standing != "resting", "it is already resting"),
@@ -370,7 +384,8 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         rules = change.rules
         # After a merge the first rule is the one that remains.
         what = named(rules[0]) if rules and (len(rules) == 1 or request.what == "merged") else ""
-        follows = request.what in ("in force", "merged") and self.selected_id == request.at
+        stays = request.follow or request.what in ("in force", "merged")
+        follows = stays and self.selected_id == request.at
         self.wanted = rules[0].id if what and follows else ""
         self.say(f"{request.what}: {what or plural(len(rules), 'rule')} · {after}")
         self.look()

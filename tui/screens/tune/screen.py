@@ -21,6 +21,7 @@ from tui.kit.prompt import PromptLine
 from tui.kit.questions import QUESTION_CLOSED
 from tui.kit.rows import RowList
 from tui.render.roles import PLAIN
+from tui.render.words import label_word
 from tui.screens.tune.draw import (
     FAST,
     STEP,
@@ -33,7 +34,7 @@ from tui.screens.tune.draw import (
     rate_text,
     thresholds_text,
 )
-from tui.screens.tune.lists import SORTED_BY, DecisionsPanel, TopicsPanel, decision_detail, label_text
+from tui.screens.tune.lists import SORTED_BY, DecisionsPanel, TopicsPanel, decision_detail
 from tui.screens.tune.state import (
     Change,
     LogSnapshot,
@@ -314,10 +315,32 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
                 self.bench.say(f"discarded moved thresholds of {', '.join(sorted(state.moves))}")
             self.dismiss(None)
 
+    def quit(self) -> None:
+        """Quit, or go back one level, as esc does; asks first if that discards moved thresholds."""
+        state = self.state
+        if self.in_line or not state.moves:
+            self.back()
+            return
+
+        def leave() -> None:
+            self.dismiss(None)
+
+        topics = ", ".join(sorted(state.moves))
+        question = f"The moved thresholds of {topics} are not applied yet."
+        self.ask("discard moved thresholds", question, "Discard", leave)
+
     @command("slash", "Filter the topics", "filter", 24)
     def filter(self) -> None:
         """Narrow the topics to those whose name contains what you type."""
         self.open_line("filter", "filter", self.state.query, "topics")
+
+    def filter_of(self, name: str) -> str:
+        return self.state.query if name == "topics" else ""
+
+    def go_to_match(self, step: int) -> None:
+        names = self.state.names
+        if names:
+            self.choose_row((self.topics.view.selected + step) % len(names))
 
     # Thresholds
 
@@ -439,7 +462,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         for (topic, name), judged in written.judged.items():
             if judged.before is not None and judged.after is not None:
                 self.state.learned[topic, name] = judged.before.score, judged.after.score
-            words = (topic, label_text(judged.decision.useful, PLAIN)[0], judged.moved)
+            words = (topic, label_word(judged.decision.useful), judged.moved)
             said.append("{}: {} · {}".format(*words) if judged.moved else "{}: {}".format(*words))
         if said:
             self.say("\n".join(said[-3:]))
@@ -463,7 +486,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         self.show()
 
     label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n", "noise", False)
+    label_noise = _labels("n x", "noise", False)
 
     @command("u", "Undo the last label", needs=THRESHOLDS)
     def unlabel(self) -> None:
@@ -483,8 +506,7 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         self._writes.ask((NewLabel(table, topic, row, before),))
         self.show()
         self.decisions.select_key(name)
-        restored = "unlabelled" if before is None else label_text(before, PLAIN)[0]
-        self.say(f"{topic}: {restored} again")
+        self.say(f"{topic}: {label_word(before)} again")
 
     @command("o space", "Open the message", needs=DECISION)
     def open_decision(self) -> None:

@@ -22,6 +22,8 @@ GRACE_S = 2.0
 _POLL_S = 0.05
 _NEEDS_TERMINAL = frozenset({"open", "demo", "watch", "serve"})
 """Commands that draw a screen or never end."""
+_TEXTS = frozenset({"text", "question"})
+"""Arguments that are free text."""
 _START = "from tui.cli import main; sys.argv[0] = 'autopoiesis'; main()"
 
 
@@ -41,6 +43,7 @@ def run_line(
         words = shlex.split(line)
     except ValueError as error:
         raise AutopoiesisError(f"cannot parse the line: {error}", hint="close the quotes") from error
+    words = [*words[1:], "--help"] if words[:1] == ["help"] else _with_one_text(words)
     if words and words[0] in _NEEDS_TERMINAL:
         raise AutopoiesisError(f"{words[0]} needs its own terminal", hint="run it in another window")
     plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8:replace"}
@@ -68,6 +71,29 @@ def run_line(
     if process.returncode:
         raise AutopoiesisError(output.strip() or f"exit code {process.returncode}")
     return output
+
+
+def _with_one_text(words: list[str]) -> list[str]:
+    """Joins the words of a text that a command takes as its last argument, as in ``trace can you review``."""
+    # Imports click and the command that the line starts with.
+    import click  # noqa: PLC0415
+
+    from tui.cli import cli  # noqa: PLC0415
+
+    command: click.Command | None = cli
+    first = 0
+    context = click.Context(cli)
+    while isinstance(command, click.Group) and first < len(words):
+        command = command.get_command(context, words[first])
+        first += 1
+    taken = [each for each in command.params if isinstance(each, click.Argument)] if command else []
+    if not taken or taken[-1].name not in _TEXTS or taken[-1].nargs != 1:
+        return words
+    first += len(taken) - 1
+    end = next((at for at in range(first, len(words)) if words[at].startswith("-")), len(words))
+    if any(word.startswith("-") for word in words[:first]) or end - first < 2:
+        return words
+    return [*words[:first], " ".join(words[first:end]), *words[end:]]
 
 
 def completions(root: Path, line: str) -> list[str]:

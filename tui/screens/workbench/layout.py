@@ -226,7 +226,7 @@ class WorkbenchTyping(FullScreen):
 
     @on(Learned)
     def _learned(self, learned: Learned) -> None:
-        self.activation.show_learned(learned.key, learned.topic, learned.before)
+        self.activation.show_learned(learned)
         if learned.key == self.shown.key:
             self.refetch()
 
@@ -313,7 +313,9 @@ class WorkbenchTyping(FullScreen):
 
     def type_filter(self) -> None:
         self.filtering = self.panel_in_use
-        self.open_line("try", "filter", self.filter_of(self.filtering), about=self.filtering)
+        reach = self.feed.reach if self.filtering == "feed" else ""
+        about = " · ".join(filter(None, (self.filtering, reach)))
+        self.open_line("try", "filter", self.filter_of(self.filtering), about=about)
 
     def leave_line(self) -> None:
         """Returns the focus to the previous panel and the line to its message."""
@@ -334,16 +336,6 @@ class WorkbenchTyping(FullScreen):
         """Filters a panel's list; an empty query shows all rows."""
         self.lists[name].filter(query)
         self.update_footer()
-
-    def filter_of(self, name: str) -> str:
-        """A panel's current filter; empty for none."""
-        return self.lists[name].query_text if name in self.lists else ""
-
-    def go_to_match(self, step: int) -> None:
-        """Moves the selection by ``step`` matches, wrapping around."""
-        rows = self.ledger_panel if self.panel_in_use == "ledger" else self.feed
-        if rows.row_count:
-            rows.select((rows.cursor + step) % rows.row_count)
 
     def try_draft(self, text: str) -> None:
         """Shows what a message would do while it is being typed; an empty one ends the try."""

@@ -17,7 +17,7 @@ from tui.render.draw import Row, clip, wrap
 from tui.render.figures import count, day_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.ledger.draw import by_category
+from tui.screens.ledger.draw import by_category, timestamp
 
 WIDE = 60
 """Minimum width in cells for rows to include the items found or the error."""
@@ -75,7 +75,7 @@ def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
             (first_line(row.name), roles.strong),
         ),
         Row(),
-        Row(("at         ", roles.muted), (first_line(row.at) or "unknown", roles.normal)),
+        Row(("at         ", roles.muted), (timestamp(row.at) or "unknown", roles.normal)),
         Row(("sha256     ", roles.muted), (row.sha256, roles.normal)),
         Row(
             ("file       ", roles.muted),

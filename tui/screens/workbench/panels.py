@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +16,8 @@ from textual.message import Message
 
 from engine.activation.trace import TopicTrace
 from engine.live.feed import FeedEntry, FeedKind
+from engine.store.paths import transcript_name
+from tui.kit.messages import Learned
 from tui.kit.panel import LinesPanel, Motion, moved
 from tui.kit.rows import RowList
 from tui.render.activation import Drawn, draw_activation
@@ -35,6 +39,7 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         (SIGNS["dropped"], "dropped by tiers 1 and 2"),
         (SIGNS["rejected"], "rejected by the gate"),
         (SIGNS["failed"], "the gate did not answer"),
+        ("+ −", "labelled by you: useful, noise"),
         (".33▸", "the score before your label was learned"),
         (SIGNS["manual"], "manual only, or disabled"),
         ("│", "on the gauge: the thresholds for asking the gate and for active"),
@@ -46,10 +51,9 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
     shown = Shown()
     imported = True
     """Whether there are any conversations."""
-    query_text = ""
     table = Table()
     _unfolded = False
-    _learned: Mapping[tuple[str, str], float] = MappingProxyType({})
+    _learned: Mapping[tuple[str, str], Learned] = MappingProxyType({})
     drawn = Drawn(())
     """The last drawing: where on the panel the table's rows are."""
 
@@ -59,7 +63,7 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         table = tabulate(self.shown.trace, query=self.query_text, unfolded=self._unfolded, near=near)
         names = [row.topic for row in table.rows]
         key = self.shown.key
-        learned = {name: was for (of, name), was in self._learned.items() if of == key}
+        learned = {name: each for (of, name), each in self._learned.items() if of == key}
         self.table = replace(table, selected=names.index(topic) if topic in names else 0, learned=learned)
 
     @property
@@ -81,10 +85,10 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
         self._tabulate(topic)
         self._changed()
 
-    def show_learned(self, key: str, topic: str, before: float) -> None:
-        """Shows the score that a topic had for a message before a label was learned."""
-        self._learned = {**self._learned, (key, topic): before}
-        if key == self.shown.key:
+    def show_learned(self, learned: Learned) -> None:
+        """Marks the label of a topic for a message, with the score that it had before."""
+        self._learned = {**self._learned, (learned.key, learned.topic): learned}
+        if learned.key == self.shown.key:
             self._tabulate(self.selected.topic if self.selected is not None else "")
             self.changed()
 
@@ -110,6 +114,10 @@ class ActivationPanel(LinesPanel, panel="activation", number="2"):
             self._tabulate(self.selected.topic if self.selected is not None else "")
             target = len(self.table.rows) - 1 if motion is Motion.LAST else target
         self.select(target)
+
+    def turn(self, step: int) -> None:
+        if self.table.rows:
+            self.select((self.table.selected + step) % len(self.table.rows))
 
     def select(self, index: int) -> None:
         self.table = replace(self.table, selected=max(0, min(index, len(self.table.rows) - 1)))
@@ -170,15 +178,44 @@ KINDS: dict[FeedKind, tuple[str, str]] = {
     "job": ("↺", "a job ran"),
     "hook": ("⇥", "an injection into an agent, or a captured session"),
     "error": ("!", "an error"),
+    "past": ("…", "the feed begins with the newest conversations; search finds the others"),
 }
 """The sign of each kind of row and its meaning."""
+
+_SESSION_ID = re.compile(r"(?:^|-)ses_[0-9a-z]+-?")
 
 WIDE = 60
 """Minimum width in cells for rows to include the date."""
 
 
+FIRED = "●"
+"""Marks a message on which something fired, where there is no room to name it."""
+_ROOM_FOR_NOTE = 16
+
+
+def session_of(entry: FeedEntry) -> str:
+    """The transcript of a row's turn; empty if it has none."""
+    path, sign, _ = entry.key.rpartition("#")
+    return path if sign and path.endswith((".md", ".jsonl")) else ""
+
+
+def session_letters(path: str) -> str:
+    """Two letters for a session: those its title begins with, or else its id ends with."""
+    name = path.rpartition("/")[2].rpartition(".")[0]
+    session, rest = transcript_name(f"{name}.md")
+    title = re.sub(r"^[\d_-]+", "", _SESSION_ID.sub("", rest.removesuffix(".md")))
+    return f"{title[:2] or session[-2:] or name[-2:]:2}"
+
+
 def feed_row(
-    entry: FeedEntry, width: int, roles: Roles, query: str = "", chosen: bool = False, today: str = ""
+    entry: FeedEntry,
+    width: int,
+    roles: Roles,
+    query: str = "",
+    chosen: bool = False,
+    today: str = "",
+    *,
+    named: bool = False,
 ) -> Row:
     """Draws a row of at most ``width`` cells.
 
@@ -186,6 +223,7 @@ def feed_row(
         width: Excludes the selection mark.
         query: Filter text to highlight.
         today: The day of the newest row; when narrow, rows from other days show the day instead of the time.
+        named: Whether the row says of which session it is.
     """
     glyph, words, note_style = _styles(entry.kind, roles)
     if chosen:
@@ -194,11 +232,23 @@ def feed_row(
     if width >= WIDE:
         row.add(f"{day(entry.at)} ", roles.faint)
     other_day = width < WIDE and today not in ("", day(entry.at))
-    row.add(f"{day(entry.at) if other_day else clock(entry.at)} ", roles.muted)
-    row.add(f"{KINDS[entry.kind][0]} ", glyph)
+    time = day(entry.at) if other_day else clock(entry.at)
+    session = session_of(entry) if named else ""
+    room = width - row.cells - len(time) - 3 - (2 if session else 0)
+    if entry.note and entry.kind in MESSAGES and room < _ROOM_FOR_NOTE:
+        row.add(time, roles.muted).add(FIRED, roles.active)
+    else:
+        row.add(f"{time} ", roles.muted)
+    if session:
+        tones = (roles.accent, roles.tier1, roles.tier2, roles.gate, roles.active)
+        tone = tones[zlib.crc32(session.encode("utf-8", "replace")) % len(tones)] + Style(underline=False)
+        row.add(KINDS[entry.kind][0], glyph).add(f"{session_letters(session)} ", tone)
+    else:
+        row.add(f"{KINDS[entry.kind][0]} ", glyph)
     text = first_line(entry.text)
-    room = width - row.cells
-    note = clip(first_line(entry.note), min(room * 2 // 5, 24)) if entry.note and room >= 16 else ""
+    note = (
+        clip(first_line(entry.note), min(room * 2 // 5, 24)) if entry.note and room >= _ROOM_FOR_NOTE else ""
+    )
     space = room - (cell_len(note) + 1 if note else 0)
     text = clip(text, space)
     row.add_found(text, query, words, roles.accent + Style(underline=True))
@@ -232,7 +282,13 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
     """The feed. While ``following``, the newest message is selected and the tail is in view."""
 
     always_lit = True
-    signs = tuple(KINDS.values())
+    signs = (
+        *KINDS.values(),
+        (FIRED, "something fired on the message"),
+        ("ab", "the session's first letters, if several are in view"),
+    )
+    several = False
+    """Whether turns of several sessions are in view."""
 
     following = True
     loaded = False
@@ -240,7 +296,7 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
     today = ""
 
     def row(self, item: FeedEntry, width: int, chosen: bool) -> Row:
-        return feed_row(item, width, self.roles, self.query_text, chosen, self.today)
+        return feed_row(item, width, self.roles, self.query_text, chosen, self.today, named=self.several)
 
     def finds(self, item: FeedEntry, query: str) -> bool:
         return matches(item, query)
@@ -270,6 +326,7 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         else:
             below = f"{count(self.cursor + 1)} of {count(total)} · G follows"
         self.set_frame(beside, below)
+        self._name_sessions()
 
     def show(self, items: Sequence[FeedEntry]) -> None:
         """Replaces the content; when following, goes to the newest message."""
@@ -309,14 +366,17 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
 
     def select(self, index: int, *, by_hand: bool = True) -> None:
         """Moves the selection; doing so by hand stops following."""
-        if by_hand:
+        if by_hand and not index >= self.cursor == self.row_count - 1:  # which would move nothing
             self.following = False
         super().select(index, by_hand=by_hand)
 
     def move(self, motion: Motion) -> None:
-        """Moves the selection; going to the last row resumes following."""
-        if motion is Motion.LAST and not self.query_text:
+        """Moves the selection; going to the last row resumes following, and again goes to the very last."""
+        if motion is Motion.LAST and not self.query_text and not self.following:
             self.follow()
+        elif motion is Motion.LAST and not self.query_text:
+            super().select(self.row_count - 1)
+            self.summarise()
         else:
             super().move(motion)
 
@@ -331,6 +391,23 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         """Stops following when the user scrolls back."""
         self.following = False
         self.summarise()
+
+    @property
+    def reach(self) -> str:
+        """How much of the past is listed, if not all: ``newest 40 of 8,333 conversations``."""
+        first = self.items[0] if self.items else None
+        return first.text if first is not None and first.kind == "past" else ""
+
+    def _name_sessions(self) -> None:
+        """Names the sessions of the rows if several are in view."""
+        sessions = {session_of(item) for item in self._in_view()[1]} - {""}
+        if (len(sessions) > 1) != self.several:
+            self.several = len(sessions) > 1
+            self.forget_drawn()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._name_sessions()
 
     def text_of(self, item: FeedEntry) -> str:
         return item.text

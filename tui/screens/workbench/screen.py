@@ -16,9 +16,11 @@ from tui.kit.prompt import Composer
 from tui.kit.questions import QUESTION_CLOSED
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
+from tui.render.safe import first_line
 from tui.screens.workbench.layout import FOLDED, WorkbenchTyping
 from tui.screens.workbench.memory_panels import ledger_detail
 from tui.screens.workbench.pages import ReplyScreen
+from tui.screens.workbench.reading import file_page, line_of, message_page
 
 if TYPE_CHECKING:
     from tui.kit.bench import Bench
@@ -161,14 +163,6 @@ def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
     )
 
 
-def _to_match(key: str, direction: str, step: int) -> Callable[[Workbench], None]:
-    return command_of(f"Go to the {direction} row that matches the filter.",
-                      lambda bench: bench.go_to_match(step), key, title=f"{direction.capitalize()} match",
-                      panels=["feed", "ledger"], palette=False,
-                      needs=[Need(lambda here: here.filter_of(here.panel_in_use),
-                                  "no filter is set; press / to set one")])  # fmt: skip
-
-
 class Workbench(
     Openings,
     WorkbenchTyping,
@@ -279,10 +273,11 @@ class Workbench(
 
     # Acting on the selection
 
-    @command("enter", "Open the selection", "open", 20, needs=[ROWS])
+    @command("enter", "Open the selection", "open", 20,
+             needs=[ROWS, Need(lambda here: here.zoomed != "digest", "it is shown in full")])  # fmt: skip
     def open(self) -> None:
-        """Open the selection: a message's trace, an injection, or the details of a topic, ledger entry or
-        prompt section.
+        """Open the selection: a whole message, file or injection, the diff of a commit, or the details of a
+        topic, ledger entry or prompt section.
         """
         shown, name = self.activation.shown, self.panel_in_use
         row = self.activation.selected
@@ -291,10 +286,12 @@ class Workbench(
         entry = self.feed.selected
         if name == "feed" and entry is not None and entry.kind == "hook":
             self.perform(self.catalog["open_injections"])
-        elif name == "feed":
-            if self.zoomed is not None:
-                self.unzoom()
-            self.focus_panel("activation")
+        elif name == "feed" and entry is not None and entry.kind == "commit":
+            self.perform(self.catalog["open_history"])
+        elif name == "feed" and entry is not None and entry.kind == "file":
+            self.page(first_line(entry.text), file_page(self.engine, entry.text), full=True)
+        elif name == "feed" and entry is not None:
+            self.page("message" if entry.key else entry.kind, message_page(self.engine, entry), full=True)
         elif name == "activation" and row is not None:
             self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
         elif name == "ledger" and item is not None:
@@ -316,7 +313,12 @@ class Workbench(
             self.conductor.label(key, row.topic, useful)
 
     label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n", "noise", False)
+    label_noise = _labels("n x", "noise", False)
+
+    @command("u", "Undo the last label", panels=["activation"], needs=[WRITABLE])
+    def unlabel(self) -> None:
+        """Undo the last label given here; your previous label, if any, is restored."""
+        self.conductor.unlabel()
 
     @property
     def file(self) -> str:
@@ -334,8 +336,12 @@ class Workbench(
     @command("e", "Edit the topic or file", "edit", 24,
              needs=[Need(lambda here: here.file, "the selection is not a file")])  # fmt: skip
     def edit(self) -> None:
-        """Open the selected topic or file in $VISUAL or $EDITOR. The workbench waits, then shows changes."""
-        self.edit_file(self.file)
+        """Open the selected topic or file, or the transcript at the message, in $VISUAL or $EDITOR. The
+        workbench waits, then shows changes.
+        """
+        entry = self.feed.selected
+        in_feed = self.panel_in_use == "feed" and entry is not None
+        self.edit_file(self.file, line_of(self.engine, entry.key) if in_feed and entry is not None else 0)
 
     # Panels
 
@@ -358,9 +364,6 @@ class Workbench(
     def filter(self) -> None:
         """Narrow the list to the rows that contain what you type."""
         self.type_filter()
-
-    next_match = _to_match("n", "next", 1)
-    previous_match = _to_match("N", "previous", -1)
 
     @command("colon", "Command line", "command", 28)
     def command_line(self) -> None:
