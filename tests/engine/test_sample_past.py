@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -238,14 +239,31 @@ def test_the_ledger_is_accurate_with_moved_dates(tmp_path: Path) -> None:
     assert entry.total == 7
 
 
-def test_without_a_commit_conversations_are_kept_as_their_only_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def without_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git does not know who the user is."""
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("EMAIL", "")
     (home / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n")
+
+
+@pytest.mark.usefixtures("without_identity")
+def test_a_sample_without_an_identity_is_committed_as_its_own(tmp_path: Path) -> None:
+    report = initialise(tmp_path / "memory", sample=True, today=date(2026, 6, 12))
+    assert report.problems == []
+    by = subprocess.run(
+        ["git", "-C", tmp_path / "memory", "log", "-1", "--format=%an <%ae>"], capture_output=True, text=True
+    )
+    assert by.stdout.strip() == "Sample <sample@example.org>"
+
+
+@pytest.mark.usefixtures("without_identity")
+def test_without_a_commit_conversations_are_kept_as_their_only_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.workspace.initialise._SAMPLE_IDENTITY", {})
     report = initialise(tmp_path / "memory", sample=True, today=date(2026, 6, 12))
     assert [problem.path for problem in report.problems] == [".git"]
     opened = Opened(tmp_path / "memory")
