@@ -180,6 +180,29 @@ def test_sentences_of_other_people_are_rarely_taken_for_rules_wrongly(
     assert len(right) >= fewest_right, right
 
 
+UNASKED_ELSEWHERE = """
+nunca hagas deploy sin consultarme
+nunca mexa nisso sem me avisar
+non cancellare mai file senza chiedere
+verwijder nooit iets zonder te vragen
+nigdy nie usuwaj plików bez pytania
+nikdy nemaž soubory bez ptaní
+ніколи не видаляй нічого без дозволу
+никогда не удаляй ничего без спроса
+bana sormadan asla dosya silme
+bana danışmadan paket ekleme
+ta aldrig bort filer utan att fråga
+許可なくファイルを消さないでください
+勝手にpushしないで
+내 허락 없이 절대 삭제하지 마
+没有我的同意永远不要删文件
+沒問過我不要改資料庫
+未经我允许不要部署
+لا تحذف شيئا بدون إذن
+ne supprime jamais rien sans me demander
+lösch nie etwas ohne zu fragen
+""".strip().split("\n")
+"""Forbids to do something without asking."""
 ELSEWHERE = """
 de ahora en adelante los nombres de las ramas van en minúscula
 nunca dejes contraseñas en el código
@@ -219,27 +242,8 @@ lägg aldrig nycklar i koden
 från och med nu skriver du dokumentationen på engelska
 لا تكتب المفاتيح في الكود أبدا
 من الآن فصاعدا اكتب الوثائق بالإنجليزية
-nunca hagas deploy sin consultarme
-nunca mexa nisso sem me avisar
-non cancellare mai file senza chiedere
-verwijder nooit iets zonder te vragen
-nigdy nie usuwaj plików bez pytania
-nikdy nemaž soubory bez ptaní
-ніколи не видаляй нічого без дозволу
-никогда не удаляй ничего без спроса
-bana sormadan asla dosya silme
-bana danışmadan paket ekleme
-ta aldrig bort filer utan att fråga
-許可なくファイルを消さないでください
-勝手にpushしないで
-내 허락 없이 절대 삭제하지 마
-没有我的同意永远不要删文件
-沒問過我不要改資料庫
-未经我允许不要部署
-لا تحذف شيئا بدون إذن
-ne supprime jamais rien sans me demander
-lösch nie etwas ohne zu fragen
 """.strip().split("\n")
+ELSEWHERE += UNASKED_ELSEWHERE
 TALK_ELSEWHERE = """
 il faut que le tableau de bord soit désormais une page à part
 el compañero me dijo que nunca hagas eso en producción
@@ -391,27 +395,8 @@ nothing is deployed without my approval
 from now on ask me before every commit
 always wait for my ok before you deploy
 no auto commit unless I tell you to
-nunca hagas deploy sin consultarme
-nunca mexa nisso sem me avisar
-non cancellare mai file senza chiedere
-verwijder nooit iets zonder te vragen
-nigdy nie usuwaj plików bez pytania
-nikdy nemaž soubory bez ptaní
-ніколи не видаляй нічого без дозволу
-никогда не удаляй ничего без спроса
-bana sormadan asla dosya silme
-bana danışmadan paket ekleme
-ta aldrig bort filer utan att fråga
-許可なくファイルを消さないでください
-勝手にpushしないで
-내 허락 없이 절대 삭제하지 마
-没有我的同意永远不要删文件
-沒問過我不要改資料庫
-未经我允许不要部署
-لا تحذف شيئا بدون إذن
-ne supprime jamais rien sans me demander
-lösch nie etwas ohne zu fragen
 """.strip().split("\n")
+TIGHT += UNASKED_ELSEWHERE
 
 
 @each_case(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])

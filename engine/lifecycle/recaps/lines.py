@@ -573,7 +573,7 @@ _NAMES_WORK = expression(rf"{_WORK}[。.]?$|^(?:新增|添加|修复|修改|更�
 """Work named without a time, as in a list of what was done."""
 _DID_ELSEWHERE = expression(
     rf"{_WORK}(?:しました|済み|した|했습니다|하였습니다|했어요|되었습니다|완료)\W*$"
-    r"|^(?:我)?已(?:经)?|^(?:se (?:ha )?|he |ho |j['’]ai |eu )?(?:agreg(?:ué|ado|ó)|añad(?:í|ido|ió)"
+    r"|^(?:我)?已(?!知)|^(?:se (?:ha )?|he |ho |j['’]ai |eu )?(?:agreg(?:ué|ado|ó)|añad(?:í|ido|ió)"
     r"|corr(?:egí|egido|igió)|elimin(?:é|ado|ó)|actualic?[ée]|actualiz(?:ado|ó)|aggiunto|corretto|rimosso"
     r"|aggiornato|ajouté|corrigé|supprimé|remplacé|renommé|adicion(?:ei|ado)|corrigi(?:do)?|removi(?:do)?"
     r"|добавил\w*|исправил\w*|удалил\w*|обновил\w*|изменил\w*|создал\w*)\b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from engine.conversations.conversations import TurnKey
@@ -66,7 +67,8 @@ def message_page(engine: Engine, entry: FeedEntry) -> Builder:
 def file_page(engine: Engine, path: str) -> Builder:
     """The beginning of a file of the workspace, or why it cannot be read."""
     try:
-        data = engine.files.read(path, limit=None)[: _LARGEST + 1]
+        with closing(engine.files.read_blocks(path)) as blocks:  # a transcript may have a gigabyte
+            data = next(blocks, b"")
     except (AutopoiesisError, OSError) as error:
         problem = str(error)
         return lambda width, roles: wrap([("! ", roles.error), (problem, roles.normal)], width, indent=2)
