@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 class Costs:
     """Log, budgets and prices of a workspace. Thread-safe. ``on_problem`` gets non-fatal problems."""
-
-    batch_share = pricing.BATCH_SHARE
-    """Price of a batched call as a share of the normal price."""
 
     def __init__(
         self,
@@ -82,11 +79,6 @@ class Account:
             AutopoiesisError: ``error``: the budget is spent.
         """
         self._allow(None if usage is None else self.price_of(usage))
-
-    def allow_batch(self, calls: Sequence[Usage]) -> None:
-        """As ``allow``, for batched calls."""
-        price = self.costs.prices.price(self.model, elsewhere=bool(self.address))
-        self._allow(None if price is None else pricing.BATCH_SHARE * sum(map(price.cost, calls)))
 
     def _allow(self, usd: float | None) -> None:
         if self.provider in FREE:
@@ -140,23 +132,6 @@ class Account:
             estimated=estimated,
         )
         return None if record is None else record.cost_usd
-
-    def billed(self, batch: str, replies: Sequence[ChatReply]) -> None:
-        """Records a batch as one call; does nothing if it is already recorded."""
-        name = f"batch {batch}"
-        if not replies or any(record.discussion == name for record in self.costs.log.records()):
-            return
-        costs = [each.cost_usd for each in replies]
-        self.costs.log.record(
-            self.operation,
-            self.provider,
-            self.priced_name(replies[0].model),
-            Usage(*map(sum, zip(*(astuple(each.usage) for each in replies), strict=True))),
-            cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
-            address=self.address,
-            discussion=name,
-            batched=True,
-        )
 
     def priced_name(self, model: str) -> str:
         """The model name reported by the service, or the requested name if only that has a price."""
@@ -395,7 +370,6 @@ class CostLog:
         topics: Sequence[str] = (),
         discussion: str = "",
         estimated: bool = False,
-        batched: bool = False,
     ) -> CostRecord | None:
         """Records a call. Takes at most half a second and never raises.
 
@@ -404,7 +378,6 @@ class CostLog:
             address: The server; empty for the provider's own. For others, only the person's own prices count.
             topics: The topics that the call was about.
             estimated: The tokens were counted here.
-            batched: The record represents many calls; ``cost_usd`` is their total by the price table.
 
         Returns:
             The record; ``None`` if it could not be created, which is reported.
@@ -423,7 +396,6 @@ class CostLog:
                     estimated=estimated,
                 ),
                 elsewhere=bool(address),
-                batched=batched,
             )
             with self._guard:
                 self._waiting.append(record)
@@ -455,20 +427,20 @@ class CostLog:
         """Costs by one key; see ``records``."""
         return sums(self.records(since), by)
 
-    def _priced(self, record: CostRecord, *, elsewhere: bool, batched: bool) -> CostRecord:
+    def _priced(self, record: CostRecord, *, elsewhere: bool) -> CostRecord:
         if record.provider in FREE:
             return replace(record, cost_usd=0.0, price_from="free")
         table = self._prices()
         for problem in table.problems:
             self._report(str(problem))
         price = table.price(record.model, elsewhere=elsewhere)
-        saved = 0.0 if price is None or batched else price.saved(record.usage)
+        saved = 0.0 if price is None else price.saved(record.usage)
         if record.cost_usd is not None:
-            # Storage is charged by time and a batch per call, so the caller computes the cost from the table.
-            by_table = price is not None and (batched or record.operation == "cache")
+            # Storage is charged by time, so the caller computes the cost from the table.
+            by_table = price is not None and record.operation == "cache"
             source = price.source if price is not None and by_table else BY_SERVICE
             return replace(record, price_from=source, saved_usd=saved)
-        if price is None or batched:
+        if price is None:
             return record
         return replace(record, cost_usd=price.cost(record.usage), price_from=price.source, saved_usd=saved)
 

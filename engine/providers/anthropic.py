@@ -7,23 +7,19 @@ the rest is a single user message.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, excerpt, http_failure
-from engine.providers.batches import CANCELED, EXPIRED, BatchProgress, BatchService, Outcome
+from engine.providers.attempts import ServiceFailure, http_failure
 from engine.providers.chat import ChatRequest
 from engine.providers.outgoing import redacting
 from engine.providers.reply import ReplyInfo, count_of, tool_use, usage_of
-from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm
+from engine.providers.transport import CLIENT_TIMEOUT_S, ChatForm, ChatService
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from anthropic import AsyncAnthropic
     from anthropic.types import ContentBlock, RawContentBlockDelta
-    from anthropic.types.messages import MessageBatch
 
 BREAKPOINTS = 3
 """Maximum number of cache breakpoints in a request; the service allows four."""
@@ -54,7 +50,7 @@ class Form(ChatForm):
     cache_control: Literal["ttl", "plain", "none"] = "ttl"
 
 
-class Anthropic(BatchService["AsyncAnthropic", Form]):
+class Anthropic(ChatService["AsyncAnthropic", Form]):
     """Anthropic's server, or a compatible one. The key is read from ``ANTHROPIC_API_KEY``."""
 
     name = "anthropic"
@@ -141,45 +137,6 @@ class Anthropic(BatchService["AsyncAnthropic", Form]):
             **({"thinking": {"type": "disabled"}} if form.thinking_off else {}),
         }
 
-    async def _submit(
-        self, client: AsyncAnthropic, form: Form, requests: Mapping[str, ChatRequest], label: str
-    ) -> str:
-        more = {"temperature": 0.0} if form.temperature else {}
-        wanted: list[Any] = [
-            {"custom_id": key, "params": {**self._body(form, request), **more}}
-            for key, request in requests.items()
-        ]
-        return (await self._once(client.messages.batches.create(requests=wanted))).id
-
-    async def _find(
-        self, client: AsyncAnthropic, label: str, since: datetime, size: int, known: Collection[str]
-    ) -> str:
-        # Batches have no name here: this one is identified by age and size, its replies by their request ids.
-        for each in (await client.messages.batches.list(limit=100)).data:
-            if each.id not in known and each.created_at >= since and _size(each) == size:
-                return each.id
-        return ""
-
-    async def _progress(self, client: AsyncAnthropic, batch: str) -> BatchProgress:
-        found = await client.messages.batches.retrieve(batch)
-        total = _size(found)
-        return BatchProgress(
-            total - found.request_counts.processing, total, found.processing_status == "ended"
-        )
-
-    async def _outcomes(self, client: AsyncAnthropic, batch: str) -> dict[str, Outcome]:
-        outcomes: dict[str, Outcome] = {}
-        async for each in await client.messages.batches.results(batch):
-            match each.result.type:
-                case "succeeded":
-                    info = ReplyInfo()
-                    outcomes[each.custom_id] = self._reply(_read_message(each.result.message, info), info)
-                case "errored":
-                    outcomes[each.custom_id] = excerpt(f"refused ({each.result.error.error.type})")
-                case other:
-                    outcomes[each.custom_id] = EXPIRED if other == "expired" else CANCELED
-        return outcomes
-
     def _adapt(self, form: Form, failure: ServiceFailure, request: ChatRequest) -> Form | None:
         message = failure.message.lower()
         if _mark(form, request) is not None and _CACHE_MESSAGE.search(message):
@@ -258,11 +215,6 @@ class _Blocks:
                 block["input"] = call.arguments if isinstance(call.arguments, dict) else {}
                 info.calls.append(call)
         info.items = [block for block in self._blocks if block["type"] != "text" or block["text"]]
-
-
-def _size(batch: MessageBatch) -> int:
-    counts = batch.request_counts
-    return sum((counts.processing, counts.succeeded, counts.errored, counts.canceled, counts.expired))
 
 
 def _read_message(message: Any, info: ReplyInfo) -> str:

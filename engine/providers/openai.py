@@ -14,22 +14,18 @@ rest changes with every message.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from engine.providers.attempts import ServiceFailure, excerpt, http_failure, stream_failure
-from engine.providers.batches import CANCELED, EXPIRED, BatchProgress, BatchService, Outcome
+from engine.providers.attempts import ServiceFailure, http_failure, stream_failure
 from engine.providers.chat import ChatRequest, Tool, Usage
 from engine.providers.outgoing import redacting
 from engine.providers.reply import ReplyInfo, tool_use, usage_of
-from engine.providers.transport import CLIENT_TIMEOUT_S, LIMIT_MESSAGE, ChatForm, Form, Service
+from engine.providers.transport import CLIENT_TIMEOUT_S, LIMIT_MESSAGE, ChatForm, ChatService, Form, Service
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from openai import AsyncOpenAI
 
 _REASONING = re.compile(r"gpt-[5-9]|o\d")
@@ -37,12 +33,6 @@ _SUPPORTS_BREAKPOINTS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
 """Models that support cache breakpoints."""
 _TOO_FEW_MESSAGE = re.compile(r"minimum|at least|>=|below|could not finish|too small|greater than")
 _INCLUDE_REASONING: Any = ["reasoning.encrypted_content"]
-_COMPLETIONS: Literal["/v1/chat/completions"] = "/v1/chat/completions"
-_LABEL = "autopoiesis"
-_FILE_S = 2 * 24 * 3600
-"""Seconds the service keeps the input file: a batch takes at most a day."""
-_ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
-_NOT_PROCESSED = {"batch_expired": EXPIRED, "batch_cancelled": CANCELED}
 _STATUS = {
     "rate_limit_exceeded": 429,
     "insufficient_quota": 402,
@@ -110,7 +100,7 @@ class OpenAIServer(Service["AsyncOpenAI", Form]):
         return ServiceFailure(0 if isinstance(error, openai.APIConnectionError) else -1)
 
 
-class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
+class OpenAI(OpenAIServer[OpenAIForm], ChatService["AsyncOpenAI", OpenAIForm]):
     """Asks a model of OpenAI, or of a compatible server; it cannot count tokens in advance."""
 
     def _first_form(self) -> OpenAIForm:
@@ -236,65 +226,6 @@ class OpenAI(OpenAIServer[OpenAIForm], BatchService["AsyncOpenAI", OpenAIForm]):
                         finish_calls(content, calls, info)
                 if info.has_ended and (usage is not None or not form.include_usage):
                     return
-
-    # Batches: a file of requests, and files with the outcomes.
-
-    async def _submit(
-        self, client: AsyncOpenAI, form: OpenAIForm, requests: Mapping[str, ChatRequest], label: str
-    ) -> str:
-        lines = [
-            {"custom_id": key, "method": "POST", "url": _COMPLETIONS, "body": self._body(form, request)}
-            for key, request in requests.items()
-        ]
-        data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
-        file = await client.files.create(
-            file=(f"{label}.jsonl", data, "application/jsonl"),
-            purpose="batch",
-            expires_after={"anchor": "created_at", "seconds": _FILE_S},
-        )
-        made = await self._once(
-            client.batches.create(
-                input_file_id=file.id,
-                endpoint=_COMPLETIONS,
-                completion_window="24h",
-                metadata={_LABEL: label},
-            )
-        )
-        return made.id
-
-    async def _find(
-        self, client: AsyncOpenAI, label: str, since: datetime, size: int, known: Collection[str]
-    ) -> str:
-        found = (await client.batches.list(limit=100)).data
-        ours = [each for each in found if (each.metadata or {}).get(_LABEL) == label]
-        return next((each.id for each in ours if each.id not in known and each.status != "failed"), "")
-
-    async def _progress(self, client: AsyncOpenAI, batch: str) -> BatchProgress:
-        found = await client.batches.retrieve(batch)
-        counts = found.request_counts
-        done, total = (counts.completed + counts.failed, counts.total) if counts is not None else (0, 0)
-        why = [each.message or each.code or "" for each in (found.errors and found.errors.data) or ()]
-        refused = (excerpt("; ".join(why[:3])) or "no reason given") if found.status == "failed" else ""
-        return BatchProgress(done, total, found.status in _ENDED, refused)
-
-    async def _outcomes(self, client: AsyncOpenAI, batch: str) -> dict[str, Outcome]:
-        from openai.types.chat import ChatCompletion  # noqa: PLC0415 — imported with the client
-
-        found = await client.batches.retrieve(batch)
-        outcomes: dict[str, Outcome] = {}
-        for name in filter(None, (found.output_file_id, found.error_file_id)):
-            for line in (await client.files.content(name)).text.splitlines():
-                each = json.loads(line)
-                response, error = each.get("response") or {}, each.get("error") or {}
-                key, status = str(each["custom_id"]), response.get("status_code")
-                if status == 200:
-                    info = ReplyInfo()
-                    outcomes[key] = self._reply(
-                        _read_completion(ChatCompletion.construct(**response["body"]), info), info
-                    )
-                else:
-                    outcomes[key] = _NOT_PROCESSED.get(str(error.get("code")), f"refused ({status})")
-        return outcomes
 
     def _adapt(self, form: OpenAIForm, failure: ServiceFailure, request: ChatRequest) -> OpenAIForm | None:
         message = failure.message.lower()

@@ -46,9 +46,6 @@ ALIASES = {
 LEAST_CACHEABLE = {"anthropic": 1024, "openai": 1024, "gemini": 1024}
 """Minimum tokens of a cached prefix, for models that are not in the table."""
 
-BATCH_SHARE = 0.5
-"""Price of a batched call as a share of the normal price, with every service that has batches."""
-
 _SHIPPED = Path(__file__).parent / "data" / PRICES_FILE
 _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 _LIMIT = 256 * 1024

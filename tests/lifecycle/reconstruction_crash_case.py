@@ -65,7 +65,6 @@ class Reconstruction(Extraction):
     def work(self) -> bool:
         try:
             with Engine.open(self.root) as engine:  # closing writes a bill that could not be written before
-                engine.reconstruction.pause = lambda _seconds: None
                 return bool(engine.reconstruction.run(self.request).commit)
         except RepositoryError as error:
             if "extract/anew already exists" in str(error):

@@ -18,11 +18,6 @@ POINTS = {
     "replace:folder-fsync", "append:open", "append:write", "append:fsync", "remove:unlink", "commit:blobs",
     "commit:tree", "commit:object", "commit:reference", "tag:reference",
 }  # fmt: skip
-BATCH_SWEEPS = [
-    pytest.param("anthropic", 400, ("batch:note",), id="some"),
-    *(pytest.param(name, 1, (), marks=pytest.mark.thorough, id=name) for name in ("anthropic", "openai")),
-]
-BATCH_POINTS = {"batch:submit", "batch:note", "batch:poll", "batch:results"}
 
 
 @pytest.mark.timeout(2_400)
@@ -32,12 +27,3 @@ def test_a_reconstruction_recovers_from_a_crash_at_every_fault_point(
 ) -> None:
     reached = reached_by("lifecycle.reconstruction_crash_case", tmp_path, step, points, timeout=2_000)
     assert reached.keys() >= (set(points) or POINTS)
-
-
-@pytest.mark.timeout(4_800)
-@pytest.mark.parametrize(("service", "step", "points"), BATCH_SWEEPS)
-def test_a_batch_reconstruction_recovers_from_crashes_and_is_paid_once(
-    tmp_path: Path, service: str, step: int, points: tuple[str, ...]
-) -> None:
-    reached = reached_by(f"lifecycle.batch_crash_case:{service}", tmp_path, step, points, timeout=4_500)
-    assert reached.keys() >= (set(points) or POINTS | BATCH_POINTS)

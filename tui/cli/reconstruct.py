@@ -47,7 +47,6 @@ _SHOWN = 20
 )
 @click.option("--provider", type=click.Choice(_PROVIDERS), help="Use instead of extraction.provider.")
 @click.option("--model", metavar="MODEL", default="", help="Use instead of extraction.model.")
-@click.option("--batch", is_flag=True, help="Use the provider's batch API: half the price, within a day.")
 @click.option("--apply", "is_applied", is_flag=True, help="Do it; without it, only show what would be done.")
 @click.option("--partial", is_flag=True, help="Create the branch even if some sessions could not be read.")
 @click.option("--anew", "start_over", is_flag=True, help="Start over, ignoring an earlier unfinished run.")
@@ -58,7 +57,6 @@ def reconstruct(
     names: tuple[str, ...],
     provider: str | None,
     model: str,
-    batch: bool,
     is_applied: bool,
     partial: bool,
     start_over: bool,
@@ -69,21 +67,19 @@ def reconstruct(
     Starts from the latest commit without the lines extracted from these sessions (with --extractor: only
     those that the named extractors wrote), reads every session in chronological order, and commits the result
     to extract/NAME, including what you wrote yourself and what came from elsewhere. The workspace's files,
-    index and branch do not change. To resume an interrupted run, repeat the command. With --batch (anthropic
-    and openai), all requests are sent at once and the command waits for the replies; after ctrl+c, the same
-    command resumes the same batch. --merge shows what a branch would change here; with --apply, it is merged
-    as one commit and removed.
+    index and branch do not change. To resume an interrupted run, repeat the command.
+    --merge shows what a branch would change here; with --apply, it is merged as one commit and removed.
     """
     if (branch is None) == (merge is None):
         raise click.UsageError("give either --branch or --merge")
     if merge is not None:
-        if names or provider or model or batch or partial or start_over:
+        if names or provider or model or partial or start_over:
             raise click.UsageError("--merge can only be used with --apply")
         hint = "to resolve: edit the file here, commit it, then reconstruct again from that state"
         return merge_branch(engine, merge, is_applied, as_json, hint)
     from engine.lifecycle.reconstruction.reconstruction import Request  # noqa: PLC0415 — not for `--help`
 
-    request = Request(branch or "", names, provider or "", model, batch)
+    request = Request(branch or "", names, provider or "", model)
     if is_applied:
         return _apply(engine, request, partial, start_over, as_json)
     found = engine.reconstruction.estimate(request)
@@ -91,11 +87,11 @@ def reconstruct(
         tokens = {"tokens": found.survey.tokens, "questions": found.survey.questions}
         emit_json({**plain(found), **tokens})
     else:
-        _print_estimate(engine, found, batch=batch)
+        _print_estimate(engine, found)
     return 0
 
 
-def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
+def _print_estimate(engine: Engine, found: Estimate) -> None:
     survey = found.survey
     due = survey.due
     readings = sum(len(each.due) for each in due)
@@ -108,8 +104,7 @@ def _print_estimate(engine: Engine, found: Estimate, *, batch: bool) -> None:
     else:
         about = estimate_text(found.usd)
         target = f"{survey.provider} {survey.model}"
-        how = " in a batch, at half price" if batch else ""
-        emit(f"{plural(survey.questions, 'question')}{how}, ~{survey.tokens:,} tokens to {target}, {about}")
+        emit(f"{plural(survey.questions, 'question')}, ~{survey.tokens:,} tokens to {target}, {about}")
     if found.is_begun:
         emit("resumes an earlier run")
     dirty = engine.repository.changed("knowledge")
@@ -128,17 +123,10 @@ def _apply(engine: Engine, request: Request, partial: bool, start_over: bool, as
                 bars[label] = shown.enter_context(progress(label))
             bars[label](done, total)
 
-        def waited(names: tuple[str, ...], done: int, total: int) -> None:
-            emit_problems([f"waiting up to a day for {', '.join(names)} of {plural(total, 'question')};"
-                           " after ctrl+c, the same command resumes it"])  # fmt: skip
-            report("answered", done, total)
-
         def on_result(_result: Result, done: int, total: int) -> None:
             report("reading sessions", done, total)
 
-        done = engine.reconstruction.run(
-            request, on_result, partial=partial, start_over=start_over, on_wait=waited
-        )
+        done = engine.reconstruction.run(request, on_result, partial=partial, start_over=start_over)
     if as_json:
         emit_json(done)
     else:

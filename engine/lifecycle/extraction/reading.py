@@ -19,11 +19,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError
-from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry, prompt_of, without_secrets
+from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry, without_secrets
 from engine.knowledge.harvest.parts import MAX_FAILURES, SourcePart, parts_of
 from engine.knowledge.harvest.reply import Reply, distinct, read_rows
 from engine.provenance.hold import voice_of
-from engine.redaction.detect import redacted
 from engine.store.monthly import AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import moment
@@ -214,13 +213,6 @@ def tokens_of(windows: Sequence[SourcePart]) -> int:
     """Approximate tokens sent for some windows by one extractor."""
     size = sum(len(part.text.encode("utf-8", "replace")) for part in windows)
     return -(-size // _BYTES_PER_TOKEN) + len(windows) * _QUESTION_TOKENS
-
-
-def questions_of(extractor: Extractor, session: Session, files: Files) -> list[str]:
-    """The exact first prompt of ``read`` for each window."""
-    wanted = _wanted(extractor.task(files), session)
-    name = redacted(session.source.name)
-    return [prompt_of([window.text], wanted, name=name) for window in windows_of(session)]
 
 
 def read(extractor: Extractor, session: Session, asker: Asker | None, files: Files) -> Reading:

@@ -6,11 +6,10 @@ resumes a stopped or killed one.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -46,7 +45,6 @@ from engine.lifecycle.extraction.reading import (
     WrittenItem,
     by_of,
     done_in,
-    questions_of,
     read,
     tokens_of,
     windows_of,
@@ -272,18 +270,6 @@ class Runner:
             self._settler.commit_record(empty)
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
         return Report((*results, *(named if paths else ())), recovered, stopped, recaps)
-
-    def questions(self) -> Iterator[str]:
-        """The exact first prompts of ``run`` for the due sessions; raises as ``run``."""
-        known = known_in(self.source)
-        for candidate in self.survey(sized=False).due:
-            names = {by.extractor for by in candidate.due if by.provider}
-            with contextlib.suppress(AutopoiesisError, FileNotFoundError):  # the run reports it
-                session = read_session(self.source, candidate.path, known, self.zone)
-                if session.source.state in ("read", "empty"):
-                    for extractor in self.extractors:
-                        if extractor.name in names:
-                            yield from questions_of(extractor, session, self.source)
 
     def stop(self) -> None:
         """Ends a run after the current session, aborting a request to a model."""
@@ -587,14 +573,13 @@ class Extraction:
             return path
         raise ExtractionRefused(f"no session {name!r:.80}", hint="list them: autopoiesis session list")
 
-    def price_of(self, survey: Survey, *, batched: bool = False) -> float | None:
+    def price_of(self, survey: Survey) -> float | None:
         """Estimated cost of a run's input in US dollars; ``None`` if no price is known."""
         completer = self.model(self.config().extraction)
         if completer is None or not survey.tokens:
             return 0.0
         price = self.costs().prices.price(completer.model, elsewhere=bool(completer.address))
-        share = self.costs().batch_share if batched else 1.0
-        return None if price is None else share * survey.tokens * price.input / 1e6
+        return None if price is None else survey.tokens * price.input / 1e6
 
     def session_ended(self, path: str) -> Report | None:
         """Writes the recap of a session that has just ended, and extracts it, as the settings say.

@@ -56,15 +56,6 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch of requests to a model."""
-
-    id: str  # given by the service; empty: it was sent, and may have been accepted
-    keys: tuple[str, ...]  # of the requests
-    at: str  # time of submission, ISO 8601, UTC
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """The progress of a run."""
 
@@ -72,7 +63,6 @@ class State:
     base: str  # full object name of the commit it builds on
     begun: str  # ISO 8601, UTC
     commit: str = ""  # the resulting commit; empty while sessions are read
-    batches: tuple[Batch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

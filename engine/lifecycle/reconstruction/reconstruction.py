@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -32,7 +31,6 @@ from engine.store.revisions import ENVIRONMENT
 if TYPE_CHECKING:
     from engine.knowledge.category_files import Entry
     from engine.lifecycle.extraction.run import Extraction, Runner, Survey
-    from engine.lifecycle.reconstruction.batching import Waited
     from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merging
     from engine.settings.trust import EffectiveSettings
@@ -51,7 +49,6 @@ class Request:
     extractors: tuple[str, ...] = ()  # by default all in the settings
     provider: str = ""  # instead of ``extraction.provider``
     model: str = ""  # likewise
-    batch: bool = False  # use the model's batch service
 
     @property
     def plain(self) -> str:
@@ -95,7 +92,6 @@ class Reconstruction:
     settings: Callable[[], EffectiveSettings]
     clock: Callable[[], datetime]
     on_problem: Callable[[str], None]
-    pause: Callable[[float], object] = time.sleep
 
     def estimate(self, request: Request) -> Estimate:
         """What it would do.
@@ -113,7 +109,7 @@ class Reconstruction:
             self._refuse_name(request.plain)
         survey = runner.survey()
         names = tuple(each.name for each in runner.extractors)
-        usd = extraction.price_of(survey, batched=request.batch)
+        usd = extraction.price_of(survey)
         return Estimate(PREFIX + request.plain, base, names, survey, usd, state is not None)
 
     def run(
@@ -123,12 +119,10 @@ class Reconstruction:
         *,
         partial: bool = False,
         start_over: bool = False,
-        on_wait: Waited = lambda _names, _done, _all: None,
     ) -> Report:
         """Runs or resumes a reconstruction.
 
         Args:
-            on_wait: Called while waiting for batches.
             partial: Complete it even if some sessions cannot be read.
             start_over: Ignore an earlier unfinished run.
 
@@ -138,7 +132,7 @@ class Reconstruction:
         self.files.refuse_read_only(".git")
         bench = self._bench(request)
         with bench.held():
-            return self._run(request, bench, on_result, on_wait, partial=partial, start_over=start_over)
+            return self._run(request, bench, on_result, partial=partial, start_over=start_over)
 
     # Comparing and merging.
 
@@ -162,7 +156,6 @@ class Reconstruction:
         request: Request,
         bench: Bench,
         on_result: Callable[[Result, int, int], None],
-        on_wait: Waited,
         *,
         partial: bool,
         start_over: bool,
@@ -184,16 +177,7 @@ class Reconstruction:
         read: Read | None = None
         left: list[str] = []
         if not state.commit:
-            extraction, runner = self._runner(request, bench)
-            if (request.batch or state.batches) and runner.asker is not None:
-                from engine.lifecycle.reconstruction.batching import Batching  # noqa: PLC0415 — likewise
-
-                account = extraction.costs().account("extract", runner.asker.completer)
-                batching = Batching(
-                    bench, runner, runner.asker, account, self.clock, self.pause, on_wait, self.on_problem
-                )
-                runner = replace(runner, asker=batching.answered(state, submit=request.batch))
-                state = bench.state() or state
+            _, runner = self._runner(request, bench)
             read = runner.run((), on_result)
             failed = [each for each in read.results if each.outcome in ("failed", "changed")]
             if read.stopped or (failed and not partial):
@@ -236,10 +220,6 @@ class Reconstruction:
         since = self.clock().astimezone(UTC).isoformat(timespec="microseconds") if bench is None else ""
         target = None if bench is None else bench.files
         runner = extraction.runner(request.extractors, target=target, since=since)
-        if request.batch:
-            from engine.lifecycle.reconstruction.batching import refuse_without  # noqa: PLC0415 — likewise
-
-            refuse_without(runner.asker)
         # No commits by the runner: the branch gets a single one.
         return extraction, replace(runner, commit=lambda _paths, _message: ChangeCommit(why=_TAKES))
 
