@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.read import read_chats
-from engine.transcripts.turn import ANSWER, Attachment, ToolCall
+from engine.transcripts.turn import ANSWER, ToolCall
 
 _DIALOGUE = [("user", "one"), ("agent", "two"), ("user", "three")]
 
@@ -114,73 +114,6 @@ def test_a_session_log_of_kiros_command_line_is_read() -> None:
     assert found.started == datetime.fromtimestamp(1780841667, UTC)
     assert said(found) == _DIALOGUE
     assert found.left_out == {"thinking": 1, "tool-output": 1}
-
-
-def test_geminis_activities_from_takeout_are_read_by_day_and_in_order() -> None:
-    def activity(title: str, time: str, *html: str, **more: Any) -> dict[str, Any]:
-        items = [{"html": each} for each in html]
-        about = {"header": "Gemini Apps", "products": ["Gemini Apps"]}
-        return {**about, "title": title, "time": time, "safeHtmlItem": items, **more}
-
-    attached = [{"name": "Attached 1 file."}, {"name": "-  plan.png", "url": "plan-71.png"}]
-    reply = "<p>two &amp; <b>more</b></p><ul><li>a</li></ul><pre><code>x = 1\n</code></pre>"
-    first, second = chats(
-        [
-            activity("Prompted three", "2026-03-02T08:00:00.5Z", "<p>four</p>"),
-            {
-                "header": "Search",
-                "title": "Searched for Gemini",
-                "time": "2026-03-02",
-                "products": ["Search"],
-            },
-            activity("Created Gemini Canvas titled X", "2026-03-01T10:02:00Z"),
-            activity(
-                "送信したメッセージ: and", "2026-03-01T10:01:00Z", subtitles=attached, header="Gemini アプリ"
-            ),
-            activity("Prompted one", "2026-03-01T10:00:00Z", reply),
-        ]
-    )
-    assert (first.format, first.session_id) == ("gemini-apps", "gemini-apps-2026-03-01")
-    assert said(first) == [
-        ("user", "one"),
-        ("agent", "two & **more**\n\n- a\n\n```\nx = 1\n```"),
-        ("user", "and"),
-    ]
-    assert first.turns[2].blocks[1:] == (Attachment("plan.png"),)
-    assert said(second) == [("user", "three"), ("agent", "four")]
-    assert first.left_out["system-records"] == 2, "the canvas, and what was searched for"
-
-
-def test_the_topics_of_lobechat_are_conversations() -> None:
-    messages = [
-        {"role": "user", "content": "three", "topicId": "t1", "createdAt": 1710649849000},
-        {"role": "user", "content": "other", "sessionId": "inbox", "createdAt": 1710649847000},
-        {"role": "user", "content": "one", "topicId": "t1", "createdAt": 1710649845000},
-        {
-            "role": "assistant",
-            "content": "two",
-            "topicId": "t1",
-            "createdAt": 1710649846000,
-            "extra": {"fromModel": "m"},
-            "tools": [{"apiName": "search", "arguments": '{"query": "x"}'}],
-        },
-        {"role": "tool", "content": "[]", "topicId": "t1", "createdAt": 1710649848000},
-    ]
-    data = {"messages": messages, "topics": [{"id": "t1", "title": "T"}], "sessions": []}
-    for export in (
-        {"exportType": "sessions", "state": data, "version": 5},
-        {"mode": "pglite", "schemaHash": "8", "data": data},
-    ):
-        topic, inbox = chats(export)
-        assert (topic.format, topic.session_id, topic.title, topic.model) == (
-            "lobechat",
-            "lobechat-t1",
-            "T",
-            "m",
-        )
-        assert said(topic) == _DIALOGUE
-        assert calls(topic) == ["search"]
-        assert said(inbox) == [("user", "other")]
 
 
 def test_the_steps_of_antigravity_are_read() -> None:

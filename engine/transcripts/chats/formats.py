@@ -59,11 +59,9 @@ FORMATS = (
     Format("Jupyter AI", "`*.chat`", name="jupyter-ai"),
     Format("ChatGPT", "`conversations.json`", name="chatgpt", is_chat=True),
     Format("Claude.ai", "`conversations.json`", name="claude-ai", is_chat=True),
-    Format("Gemini", "Google Takeout (JSON)", name="gemini-apps", is_chat=True),
     Format("DeepSeek, Qwen, Z.ai, Grok", "exports in JSON", name="deepseek", is_chat=True),
     Format("Open WebUI", "exports in JSON, `webui.db` of one person", name="open-webui", is_chat=True),
     Format("LibreChat", "exports in JSON"),
-    Format("LobeChat", "exports in JSON", name="lobechat", is_chat=True),
     Format("claude-code-log", "Markdown", seen="1.5", name="claude-code-log"),
     Format(
         "any program", "JSON with `role` and `content`; text with speakers' names", name="chat", is_chat=True

@@ -11,16 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from engine.transcripts.chats import agent_logs
-from engine.transcripts.chats.chat import stamp
-from engine.transcripts.chats.html_text import text_in
 from engine.transcripts.chats.shape import NOBODY, OUTPUT, Conversations, calls, objects
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.turn import ANSWER
 
 _SEARCHED = 50
-_PROMPTED = re.compile(r"(?:Prompted|送信したメッセージ:)[ \t]*")
-_ACTIVITIES = re.compile(r"(?:Used|Created|Selected|Gave|Answered)\b")
 _REQUEST = re.compile(r"\s*<USER_REQUEST>\n?(?P<text>.*)\n?</USER_REQUEST>", re.DOTALL)
 
 
@@ -123,63 +119,6 @@ def _kiro_message(record: Record) -> Record:
     return {"role": "user" if kind == "Prompt" else "assistant", "content": content, **at}
 
 
-def _gemini_apps(records: Sequence[Record]) -> Conversations:
-    """Gemini's activities from Google Takeout, the newest first.
-
-    Conversations are not named in them, so those of a day (UTC) are one.
-    """
-    days: dict[str, list[Record]] = {}
-    others = 0
-    for record in reversed(records):
-        products = [text_of(record, "header"), *list_of(record, "products")]
-        if any("Gemini" in each for each in products if isinstance(each, str)):
-            days.setdefault(text_of(record, "time")[:10], []).append(record)
-        else:
-            others += 1
-    for number, (day, found) in enumerate(days.items()):
-        messages = [message for record in found for message in _activity(record)]
-        yield {"session_id": f"gemini-apps-{day}"}, [*messages, *[NOBODY] * (0 if number else others)]
-
-
-def _activity(record: Record) -> Iterator[Record]:
-    title, at = text_of(record, "title"), {"timestamp": record.get("time")}
-    replies = [text_in(text_of(each, "html")) for each in objects(record, "safeHtmlItem")]
-    prompted = _PROMPTED.match(title)
-    # In a language that is not known here, a title with a reply is a prompt behind a word for it.
-    if prompted is None and (not replies or _ACTIVITIES.match(title)):
-        yield NOBODY
-        return
-    named = [
-        text_of(each, "name").removeprefix("-").strip()
-        for each in objects(record, "subtitles")
-        if "url" in each
-    ]
-    files = [{"file_name": name} for name in named]
-    yield {"role": "user", "content": title[prompted.end() if prompted else 0 :], "files": files, **at}
-    yield {"role": "assistant", "content": replies, **at}
-
-
-def _lobechat(records: Sequence[Record]) -> Conversations:
-    """An export of LobeChat: the messages of all topics in one list."""
-    for record in records:
-        data = object_of(record, "state") or object_of(record, "data")
-        titles = {text_of(each, "id"): text_of(each, "title") for each in objects(data, "topics")}
-        topics: dict[str, list[Record]] = {}
-        for message in sorted(objects(data, "messages"), key=_created):
-            topic = text_of(message, "topicId") or text_of(message, "sessionId")
-            tools = ((text_of(each, "apiName"), each.get("arguments")) for each in objects(message, "tools"))
-            used = [{"function": {"name": name, "arguments": given}} for name, given in tools]
-            model = text_of(message, "model") or text_of(object_of(message, "extra"), "fromModel")
-            topics.setdefault(topic, []).append({**message, "tool_calls": used, "model": model})
-        for topic, messages in topics.items():
-            yield {"session_id": f"lobechat-{topic}", "title": titles.get(topic, "")}, messages
-
-
-def _created(message: Record) -> float:
-    at = stamp(message.get("createdAt"))
-    return at.timestamp() if at is not None else 0.0
-
-
 def _antigravity(records: Sequence[Record]) -> Conversations:
     """The steps of an Antigravity conversation."""
     yield {}, map(_step, records)
@@ -226,8 +165,6 @@ LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]
     ("cline", (frozenset({"ts", "say"}), frozenset({"ts", "ask"})), _cline),
     ("kiro", (frozenset({"conversation_id", "history", "transcript"}),), _kiro),
     ("kiro", (frozenset({"version", "kind", "data"}),), _kiro_log),
-    ("gemini-apps", (frozenset({"header", "title", "time", "products"}),), _gemini_apps),
-    ("lobechat", (frozenset({"exportType", "state"}), frozenset({"mode", "schemaHash", "data"})), _lobechat),
     ("antigravity", (frozenset({"step_index", "source", "type"}),), _antigravity),
     ("kimi", (frozenset({"type", "protocol_version"}),), _kimi),
     *agent_logs.LAYOUTS,
