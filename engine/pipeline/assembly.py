@@ -134,16 +134,10 @@ def assemble_index(
 
 
 def embedder_for(settings: SearchSettings, costs: Callable[[], Costs] | None = None) -> Embedder:
-    """The embedding model of search; nothing is loaded or connected yet.
-
-    Raises:
-        EmbeddingFailed: It is not installed.
-    """
+    """The embedding model of search; nothing is loaded or connected yet."""
     from engine.search import embeddings  # noqa: PLC0415 — a trace needs no index
 
     match settings.embedding:
-        case "minilm":
-            return embeddings.MiniLMEmbedder()
         case "openai":
             from engine.providers.embeddings import OpenAIEmbedder  # noqa: PLC0415 — only for this setting
 

@@ -112,13 +112,12 @@ class SearchSettings(Settings):
     half_life_days: Annotated[float, Limits(ge=0)] = 30
     """Days after which a conversation or journal loses half of the age penalty, which is at most a tenth of
     its score; other files and undated text lose nothing. 0: age is ignored."""
-    embedding: Literal["local", "minilm", "openai"] = acting(
-        "local", "sends the text of every file to an embedding service", harmless=("minilm",)
+    embedding: Literal["local", "openai"] = acting(
+        "local", "sends the text of every file to an embedding service"
     )
-    """The vectors to compare. ``local``: the built-in ones. ``minilm``: also the transformer of the
-    ``minilm`` extra, which is better but takes two seconds to load in every process. ``openai``: a model of
-    OpenAI or any compatible server, which receives the text of every file, with possible keys removed. After
-    a change, new vectors are computed in the background."""
+    """The vectors to compare. ``local``: the built-in ones. ``openai``: a model of OpenAI or any
+    compatible server, which receives the text of every file, with possible keys removed. After a change, new
+    vectors are computed in the background."""
     embedding_model: str = acting("text-embedding-3-small", "")
     """Model of ``openai``."""
     embedding_dimensions: Annotated[int, Limits(ge=8, le=8192, multiple_of=8)] = 1536

