@@ -30,7 +30,7 @@ class HeldNote:
     text: str
     reason: str  # why it needs review
     read: tuple[str, ...] = ()  # what the agent had read from outside, if that is the reason
-    id: str = ""  # its id in the review queue; empty in records of earlier versions
+    id: str = ""  # its id in the review queue
 
 
 @dataclass(frozen=True, slots=True)

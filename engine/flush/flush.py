@@ -32,7 +32,7 @@ from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, framed, sh
 from engine.knowledge.harvest.inquiry import prompt_of as question_of
 from engine.knowledge.harvest.reply import fields_of, read_rows
 from engine.knowledge.harvest.settle import finder
-from engine.knowledge.item import ITEM_CHARACTERS, HeldItem, Item, Origin, Voice, item_id
+from engine.knowledge.item import HeldItem, Item, Origin, Voice
 from engine.knowledge.pages import path_of, place_of, projects
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
@@ -124,7 +124,6 @@ class Flusher:
     review: Callable[[], ReviewQueue]
     spending: Callable[[ChatProvider], Spending | None] = lambda _completer: None
     zone: Callable[[], str] = lambda: ""
-    _has_checked_old_records: bool = field(default=False, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
     _under_way: set[Asker] = field(default_factory=set, init=False)
 
@@ -237,13 +236,7 @@ class Flusher:
         Raises:
             WriteFailed: One cannot be finished now; its journal is kept.
         """
-        finished = self._settler.recover()
-        if not self._has_checked_old_records and not self.files.read_only:
-            self._has_checked_old_records = True
-            if held := _held_in_records(self.log.all()):
-                known = self.review().ids()
-                self.review().put(each for each, ids in held if known.isdisjoint(ids))
-        return finished
+        return self._settler.recover()
 
     def close(self) -> None:
         """Cancels open questions; they are recorded as failed."""
@@ -339,26 +332,6 @@ def _origin_of(record: FlushRecord, day: str) -> Origin:
     is_named = valid_session_id(record.session)
     name = record.session if is_named else slugify(PurePosixPath(record.path).stem)
     return Origin(name, day, (record.first, record.last))
-
-
-def _held_in_records(records: Iterable[FlushRecord]) -> list[tuple[PendingItem, frozenset[str]]]:
-    """Notes that earlier versions held only in the flush record, as pending items for the review queue.
-
-    Each comes with the ids under which the queue may already have it: as a note, or as a fact.
-    """
-    found: list[tuple[PendingItem, frozenset[str]]] = []
-    for record in records:
-        day = record.at[:10]
-        origin, name = _origin_of(record, day), record.session or PurePosixPath(record.path).stem
-        for note in record.held:
-            if note.id:
-                continue
-            item = Item("notes", note.text, path_of(note.to, day))
-            held = HeldItem(item_id(item, origin.name), item, note.reason, note.read)
-            (each,) = _PendingFlush(record=record, day=day, edits=()).pending([held])
-            fact = item_id(Item("facts", note.text[:ITEM_CHARACTERS]), name)
-            found.append((each, frozenset((each.id, fact))))
-    return found
 
 
 NOTHING = "FLUSH_OK"

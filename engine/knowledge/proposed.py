@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from engine.knowledge.commands import is_plain
-from engine.provenance.hold import OUTSIDE, PASTED, REPEATED, SAYS_TOOL, Doubt, doubt_of
+from engine.provenance.hold import OUTSIDE, PASTED, REPEATED, Doubt, doubt_of
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Category, Item
@@ -74,18 +74,6 @@ _BY_REASON: Mapping[Reason, Group] = {
     "summary": "facts",
 }
 """The group of a reason, unless the category decides; other reasons are groups themselves."""
-
-FORMER = {
-    "it changes what stands in files": WHY["upkeep"],
-    "you corrected the agent or set it a rule": WHY["correction"],
-    "you said so of somebody": WHY["person"],
-    "the agent said so at the end": WHY["summary"],
-    "an agent asked for it to be remembered": WHY["agent"],
-    "this command succeeded again and again": WHY["command"],
-    "may rest on what was read from outside": OUTSIDE,
-    "comes from tool output, as the model says itself": SAYS_TOOL,
-}
-"""Reasons in records of earlier versions, and what they are called now."""
 
 TITLES: dict[Group, str] = {
     "commands": "commands that you named, or that worked again and again",

@@ -8,7 +8,7 @@ repeats it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -23,9 +23,9 @@ from engine.knowledge.item import ITEM_CHARACTERS, Category, Edit, HeldItem, Ite
 from engine.knowledge.journal import Journal
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerLine
-from engine.knowledge.pages import is_page, path_of
+from engine.knowledge.pages import is_page
 from engine.knowledge.plan import plan
-from engine.knowledge.proposed import FORMER, WHY, Group, group_of, is_shown
+from engine.knowledge.proposed import WHY, Group, group_of, is_shown
 from engine.knowledge.similarity import SimilarEntries
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
@@ -167,10 +167,6 @@ class ReviewQueue:
             new = {name for name in ids if _is_pending(found[name])} - before
         return QueueResult(tuple(ids), len(new))
 
-    def ids(self) -> frozenset[str]:
-        """The ids of all items ever queued, including those counted with another."""
-        return frozenset(self._read()[1])
-
     def settle(self, name: str, verdict: Verdict, text: str = "") -> None:
         """Records a decision; raises ``WriteFailed`` or ``ReadOnly`` if it cannot be written."""
         record: dict[str, Any] = {
@@ -277,7 +273,6 @@ def pending_item_in(record: Record) -> PendingItem | None:
             return None
     except (KeyError, TypeError):
         return None
-    category, texts["file"], texts["why"] = _as_note(category, texts)
     return PendingItem(
         id=record["id"],
         at=record["at"],
@@ -289,7 +284,7 @@ def pending_item_in(record: Record) -> PendingItem | None:
             section=texts["section"],
             subject=texts["subject"],
         ),
-        why=FORMER.get(texts["why"], texts["why"]),
+        why=texts["why"],
         origin=Origin(texts["name"], texts["day"], tuple(turns) or None, texts["session"]),
         source=texts["source"],
         sha256=texts["sha256"],
@@ -299,16 +294,6 @@ def pending_item_in(record: Record) -> PendingItem | None:
         times=_times(record),
         change=change,
     )
-
-
-def _as_note(category: Category, texts: Mapping[str, str]) -> tuple[Category, str, str]:
-    """Category, file and reason of a record; earlier versions stored a session note as a fact with the target
-    in its reason.
-    """
-    why, _, meant = texts["why"].rpartition(" (meant for ")
-    if category != "facts" or not why:
-        return category, texts["file"], texts["why"]
-    return "notes", path_of(meant.removesuffix(")"), texts["day"]), why
 
 
 def _again(each: PendingItem, name: str) -> dict[str, Any]:

@@ -251,23 +251,6 @@ def run_git_commands(root: Path) -> None:
     git(root, "commit", "-q", "--amend", "--no-edit", "--no-verify")
 
 
-@pytest.mark.parametrize("words", [(), ("--hooks",)])
-def test_init_on_a_clone_reports_foreign_hooks_and_git_runs_none(
-    apo: Command, root: Path, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    names = ("post-checkout", "pre-commit", "prepare-commit-msg", "reference-transaction")
-    clone, mark = clone_with_hooks(root, tmp_path, *names)
-    ran = apo("init", *words, clone)
-    for name in names:
-        assert f".githooks/{name}: was not installed by init, so git does not run it" in ran.out + ran.err
-    assert sorted(each.text for each in findings(clone)) == [
-        f"hooks: .githooks/{name} was not installed by init; git does not run it" for name in names
-    ]
-    run_git_commands(clone)
-    assert not mark.exists(), mark.read_text()
-    assert git(clone, "config", "core.hooksPath").stdout == ""
-
-
 def test_a_pull_activates_no_hook(apo: Command, root: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "-q", str(root), str(clone)], check=True)
@@ -280,39 +263,13 @@ def test_a_pull_activates_no_hook(apo: Command, root: Path, tmp_path: Path) -> N
     assert not mark.exists()
 
 
-def test_hooks_in_the_work_tree_from_an_earlier_version_move_to_the_git_folder(root: Path) -> None:
-    shutil.rmtree(root / ".git" / "hooks")
-    (root / ".githooks").mkdir()
-    for name in NAMES:
-        (root / ".githooks" / name).write_bytes(text_of(name))
-    git(root, "config", "core.hooksPath", ".githooks")
-    assert "which every pull can change" in findings(root)[0].text
-    assert renew_hooks(root).problems == [] and findings(root) == []
-    assert git(root, "config", "core.hooksPath").stdout == ""
-    assert (root / ".git" / "hooks" / "pre-commit").stat().st_mode & 0o111
-
-
-def test_foreign_hooks_activated_by_an_earlier_version_are_reported(root: Path) -> None:
-    (root / ".githooks").mkdir()
-    (root / ".githooks" / "post-merge").write_text("#!/bin/sh\n")
-    git(root, "config", "core.hooksPath", ".githooks")
-    assert [each.text for each in findings(root)] == [
-        "hooks: .githooks/post-merge was not installed by init; git runs it",
-        "hooks: git runs those in .githooks/, which every pull can change",
-    ]
-    problems = renew_hooks(root).problems
-    assert [problem.path for problem in problems] == [".githooks/post-merge", ".git/hooks"]
-    assert "git config --unset core.hooksPath" in problems[1].hint
-
-
 def test_a_symlinked_hooks_folder_is_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.rmtree(root / ".git" / "hooks")
     (root / ".git" / "hooks").symlink_to(outside)
-    (root / ".githooks").symlink_to(outside)
     problems = renew_hooks(root).problems
-    assert [problem.path for problem in problems] == [".githooks", *(f".git/hooks/{name}" for name in NAMES)]
+    assert [problem.path for problem in problems] == [f".git/hooks/{name}" for name in NAMES]
     assert not list(outside.iterdir())
 
 
@@ -323,25 +280,9 @@ def test_init_keeps_a_configured_hooks_folder(apo: Command, root: Path) -> None:
     assert git(root, "config", "core.hooksPath").stdout == "mine\n"
 
 
-def test_the_hook_of_an_earlier_version_after_commits_is_removed_and_git_lfs_can_have_its_own(
-    apo: Command, root: Path
-) -> None:
-    about = (
-        "# Brings the search index up to date in the background; it is a cache, so a failure does no harm."
-    )
-    old = (
-        f"#!/bin/sh\n{about}\ncommand -v autopoiesis >/dev/null 2>&1 || exit 0\n"
-        'autopoiesis -C "$(git rev-parse --show-toplevel)" index >/dev/null 2>&1 &\n'
-    )
+def test_git_lfs_can_have_its_hook_after_commits(apo: Command, root: Path) -> None:
     hook = root / ".git" / "hooks" / "post-commit"
     assert not hook.exists()
-    hook.write_text(old)
-    (found,) = findings(root)
-    assert found.text == "hooks: .git/hooks/post-commit is from an earlier version and not needed any more"
-    assert "init --hooks" in found.hint
-    ran = apo("init", "--hooks", root)
-    assert ran.code == 0 and "removed .git/hooks/post-commit" in ran.out
-    assert not hook.exists() and findings(root) == []
     hook.write_text('#!/bin/sh\ngit lfs post-commit "$@"\n')
     assert apo("init", "--hooks", root).code == 0 and findings(root) == []
     assert "git lfs" in hook.read_text()

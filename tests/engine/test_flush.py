@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.context.flush_record import FlushRecord, HeldNote
+from engine.context.flush_record import FlushRecord
 from engine.engine import Engine
 from engine.errors import DocumentError, GateError, WriteFailed
-from engine.knowledge.item import HeldItem, Item, Origin, item_id
 from engine.knowledge.proposed import group_of
-from engine.knowledge.review import pending_items
 from engine.store.faults import fail, trip
 from engine.transcripts.turn import Text, Turn
 from tests.engine.flush_support import NOTES, SESSION, Desk, Provider, reply
@@ -504,25 +501,6 @@ def test_a_held_note_points_to_its_source_line(tmp_path: Path) -> None:
     (waiting,) = desk.queue.waiting()
     lines = (tmp_path / waiting.source).read_text().split("\n")
     assert "Answer 0: gauge" in lines[waiting.line - 1]
-
-
-def test_notes_held_before_the_queue_existed_are_queued_once(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, Provider("FLUSH_OK"))
-    desk.talk()
-    desk.flush()
-    held = tuple(HeldNote("journal", text, "comes from tool output") for text in ("Once.", "A fact since."))
-    desk.log.append(replace(only_record(desk), id="0123456789ab", at="2026-06-14T00:00:00+00:00", held=held))
-    fact = Item("facts", "A fact since.")
-    record = HeldItem(item_id(fact, SESSION), fact, "comes from tool output (meant for journal)")
-    origin = Origin(SESSION, "2026-06-12")
-    desk.queue.put(pending_items([record], at="x", origin=origin, source="x.md", sha256=""))
-    for _ in range(2):
-        later = Desk(tmp_path)
-        later.flusher.recover()
-        assert [(each.item.text, each.times) for each in later.queue.waiting()] == [
-            ("A fact since.", 1),
-            ("Once.", 1),
-        ]
 
 
 def test_pending_notes_are_not_queued_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import HarvestRefused
 from engine.knowledge.item import HeldItem, Item, Origin, item_id
-from engine.knowledge.proposed import FORMER, WHY, group_of
+from engine.knowledge.proposed import WHY
 from engine.knowledge.review import (
     PendingItem,
     QueueResult,
@@ -51,13 +51,6 @@ def test_a_pending_item_is_shown_with_its_source_line(queue: ReviewQueue) -> Non
     assert queue.waiting() == (first, second)
     assert (first.line, first.said) == (7, "> [tool:web] … → …")
     assert queue.paths == ("logs/review-2026-06.jsonl",)
-
-
-def test_reasons_of_earlier_versions_are_mapped_to_current_ones() -> None:
-    for former, current in FORMER.items():
-        read = pending_item_in({**tree_of(waiting("One.")), "why": former})
-        assert read is not None and read.why == current
-        assert group_of(read.why) != "other"
 
 
 def test_an_item_is_queued_once(queue: ReviewQueue) -> None:
@@ -131,27 +124,6 @@ def test_a_note_keeps_its_path_and_its_turns() -> None:
     assert pending_item_in(tree_of(item)) == item
     assert pending_item_in({**tree_of(item), "turns": ["3", 8]}) is None
     assert pending_item_in({**tree_of(item), "turns": 3}) is None
-
-
-@pytest.mark.parametrize(
-    ("meant", "path"),
-    [
-        ("journal", "knowledge/journal/2026-06-12.md"),
-        ("memory", "knowledge/memory/MEMORY.md"),
-        ("project:tide mark", "knowledge/projects/tide mark/context.md"),
-    ],
-)
-def test_a_note_stored_as_a_fact_by_an_earlier_version_goes_to_its_target(
-    queue: ReviewQueue, meant: str, path: str
-) -> None:
-    old = waiting("Gauges are read at six.", f"may be based on text from outside (meant for {meant})")
-    queue.put([old])
-    (read,) = queue.waiting()
-    assert (read.id, read.item.category, read.item.path) == (old.id, "notes", path)
-    assert group_of(read.why) == "outside"
-    queue.settle(read.id, "rejected")
-    again = pending_from("b", Item("notes", "Gauges are read at six", path))
-    assert queue.put([again]).new == 0 and queue.waiting() == (), "it was rejected"
 
 
 def test_a_rejected_note_is_not_queued_again_on_another_day(queue: ReviewQueue) -> None:
