@@ -137,7 +137,6 @@ _Rows = list[dict[str, Any]]
 Refused = _answer("Refused", "Why a request failed.", error=str, hint=str)
 Health = _answer(
     "Health", "The server's state.", status=str, version=str, read_only=bool, schedule=str | None,
-    subscribers=int,
 )  # fmt: skip
 Written = _answer("Written", "Whether each turn was written.", session_id=str, written=list[bool])
 Session = _answer("Session", "A session and its transcript.", session_id=str, path=str)

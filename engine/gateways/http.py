@@ -61,8 +61,6 @@ def application(
 ) -> Starlette:
     """The gateway as an ASGI application.
 
-    Close its ``state.events`` before it shuts down.
-
     Args:
         token: The owner's.
         port: Part of the allowed ``Host`` headers.
@@ -76,12 +74,8 @@ def application(
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        unsubscribe = engine.subscribe(api.events)
-        try:
-            async with mcp.running():
-                yield
-        finally:
-            unsubscribe()
+        async with mcp.running():
+            yield
 
     async def openapi(_api: object, _request: ApiRequest) -> object:
         """This document."""
@@ -112,7 +106,7 @@ def application(
     guard = Middleware(
         Guard, identify=identify, record=log.append, hosts=hosts, origins=origins, is_signed=signed
     )
-    app = Starlette(
+    return Starlette(
         routes=[
             *(Route(each.path, partial(respond, each), methods=[each.method]) for each in endpoints),
             Route(MCP, mcp, methods=["POST"]),
@@ -123,8 +117,6 @@ def application(
         },
         lifespan=lifespan,
     )  # fmt: skip
-    app.state.events = api.events
-    return app
 
 
 def public_origin(url: str) -> str:
@@ -214,15 +206,11 @@ class HookServer:
         from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
 
         class Server(uvicorn.Server):
-            """Closes event streams first, and leaves signals to the rest of the program."""
+            """Leaves signals to the rest of the program."""
 
             def handle_exit(self, sig: int, frame: object) -> None:
                 self.force_exit = self.should_exit
                 self.should_exit = True
-
-            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-                app.state.events.close()
-                await super().shutdown(sockets)
 
         self._socket = _listen(host, port)
         self._host = "[::1]" if host == "::1" else HOST

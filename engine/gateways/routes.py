@@ -24,7 +24,6 @@ from engine.errors import NoSession
 from engine.gateways import bodies
 from engine.gateways.guard import Refusal, person_of
 from engine.gateways.people import Person, Right
-from engine.gateways.stream import EventStream
 from engine.gateways.webhooks import delivery_of, event_of, message_of
 from engine.gateways.writing import MessageWriter
 from engine.transcripts.capture import NewMessage
@@ -44,7 +43,6 @@ class Api:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.events = EventStream()
         self.writer = MessageWriter(engine.files, engine.capture)
         self._slots = asyncio.Semaphore(_CONCURRENCY)
         engine.pace = self.writer.pace
@@ -88,7 +86,6 @@ async def health(api: Api, _request: ApiRequest) -> object:
     held = await api.run(lambda: api.engine.schedule.held_by())
     return {
         "status": "ok", "version": __version__, "read_only": api.engine.files.read_only, "schedule": held,
-        "subscribers": api.events.clients,
     }  # fmt: skip
 
 
@@ -198,11 +195,6 @@ async def end(api: Api, request: ApiRequest) -> object:
     return await api.run(work)
 
 
-async def events(api: Api, request: ApiRequest) -> object:
-    """Follow what happens, as server-sent events: `feed`, `decision`, `prompt` and `error`."""
-    return api.events.answer(request.request)
-
-
 async def take(api: Api, request: ApiRequest) -> object:
     """Take the oldest waiting schedule or webhook; it is reserved for the length of the lease."""
     sent = request.sent
@@ -270,7 +262,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST", "/api/sessions/{session}/turns", turns, bodies.Written, bodies.TurnsBody, 201, needs="capture"
     ),
     Endpoint("POST", "/api/sessions/{session}/end", end, bodies.Session, bodies.EndBody, needs="capture"),
-    Endpoint("GET", "/api/events", events, "text/event-stream"),
     Endpoint("POST", "/api/events/next", take, bodies.Taken, bodies.TakeBody),
     Endpoint("POST", "/api/events/{id}/end", done, bodies.Event, bodies.DoneBody),
     Endpoint("POST", "/hooks/{source}/{event}", hook, bodies.Arrived, bodies.Payload, 202),

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import json
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from engine.engine import Engine
-from engine.gateways import stream
+from engine.events import PromptCompiled, TurnArrived, TurnTraced
 from engine.gateways.guard import MAX_HOOK_BYTES
 from engine.gateways.http import HookServer
 from engine.gateways.webhooks import SECRET, message_of
 from tests.cases import each_case
+from tests.engine.conftest import Witness
 from tests.gateways.conftest import TOKEN, client_of_server, running, workspace
 
 Served = tuple[Engine, HookServer]
@@ -31,62 +30,12 @@ PULL = {
 }  # fmt: skip
 
 
-class Listener:
-    """Reads an event stream in a thread."""
-
-    def __init__(self, server: HookServer, last: str = "") -> None:
-        self.events: list[tuple[str, str, dict[str, object]]] = []
-        self.ended = threading.Event()
-        self._changed = threading.Condition()
-        self._socket = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-        again = f"Last-Event-ID: {last}\r\n" if last else ""
-        self._socket.sendall(
-            f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n{again}"
-            f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()
-        )
-        self._file = self._socket.makefile("r", encoding="utf-8", newline="\n")
-        if not last:  # subscribed from here on
-            while not self._file.readline().startswith("retry"):
-                pass
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        fields: dict[str, str] = {}
-        with contextlib.suppress(OSError, ValueError):
-            for line in self._file:
-                name, parted, value = line.strip().partition(": ")
-                if parted:
-                    fields[name] = value
-                elif "event" in fields:
-                    with self._changed:
-                        event = (fields["event"], fields.get("id", ""), json.loads(fields["data"]))
-                        self.events.append(event)
-                        self._changed.notify_all()
-                    fields = {}
-        self.ended.set()
-
-    def wait(self, like: Callable[[str, dict[str, object]], bool]) -> tuple[str, str, dict[str, object]]:
-        end = time.monotonic() + 60
-        with self._changed:
-            while True:
-                for event in self.events:
-                    if like(event[0], event[2]):
-                        return event
-                if not self._changed.wait(end - time.monotonic()):
-                    pytest.fail(f"no such event; the last ones were {self.events[-10:]}")
-
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        assert self.ended.wait(60)
-        self._file.close()  # otherwise the connection stays open, with nobody to read it
-        self._socket.close()
-
-
 @pytest.fixture
-def listener(served: Served) -> Iterator[Listener]:
-    found = Listener(served[1])
+def witness(served: Served) -> Iterator[Witness]:
+    found = Witness()
+    unsubscribe = served[0].subscribe(found)
     yield found
-    found.close()
+    unsubscribe()
 
 
 def session(client: httpx2.Client, name: str) -> str:
@@ -103,15 +52,15 @@ def signed(body: bytes, secret: str = "of-github") -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_a_session_from_start_to_end(client: httpx2.Client, served: Served, listener: Listener) -> None:
+def test_a_session_from_start_to_end(client: httpx2.Client, served: Served, witness: Witness) -> None:
     name = session(client, "ses_whole")
     said = client.post(
         "/api/messages", json={"session_id": name, "role": "user", "text": "Please deploy it."}
     )
     assert (said.status_code, said.json()["written"]) == (201, [True])
-    _, _, traced = listener.wait(lambda kind, it: kind == "decision" and it["active"] == ["deploy"])
-    listener.wait(lambda kind, it: kind == "feed" and it["text"] == "Please deploy it.")
-    listener.wait(lambda kind, it: kind == "prompt" and it["key"] == traced["key"])
+    traced = witness.wait(TurnTraced, lambda it: it.trace.active == ("deploy",))
+    witness.wait(TurnArrived, lambda it: it.turn.text == "Please deploy it.")
+    witness.wait(PromptCompiled, lambda it: it.key == traced.key)
     turns = [
         {"role": "agent", "text": "knowledge/tasks.md", "action": "updated", "key": "m1"},
         {"role": "agent", "text": "make deploy", "tool": "exec", "result": "done", "key": "t1"},
@@ -212,7 +161,7 @@ def test_a_bad_message_does_not_affect_others(client: httpx2.Client, served: Ser
 
 
 def test_a_webhook_fires_only_its_playbook_and_only_once(
-    client: httpx2.Client, served: Served, listener: Listener, monkeypatch: pytest.MonkeyPatch
+    client: httpx2.Client, witness: Witness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SECRET, "of-github")
     body = json.dumps(PULL).encode()
@@ -221,9 +170,9 @@ def test_a_webhook_fires_only_its_playbook_and_only_once(
         answer = client.post("/hooks/github/any", content=body, headers=headers)
         assert (answer.status_code, answer.json()["known"]) == (202, known)
     # The body contains "deploy", but it is untrusted text and activates no playbook.
-    _, _, told = listener.wait(lambda kind, it: kind == "decision" and "github" in str(it["key"]))
-    assert told["active"] == ["pulls"]
-    listener.wait(lambda kind, it: kind == "prompt" and it["key"] == told["key"])
+    told = witness.wait(TurnTraced, lambda it: "github" in it.key)
+    assert told.trace.active == ("pulls",)
+    witness.wait(PromptCompiled, lambda it: it.key == told.key)
     taken = client.post("/api/events/next", json={"by": "me"}).json()
     assert (taken["event"]["event"], taken["event"]["state"]) == ("pull_request.opened", "taken")
     assert "The steps for pulls." in taken["prompt"] and "> deploy now" in taken["prompt"]
@@ -282,49 +231,6 @@ def test_webhook_text_is_quoted_without_our_delimiters() -> None:
     assert '{"a": 1}' in message_of("x", "y", {"a": 1})
 
 
-def test_a_reconnecting_client_receives_the_events_it_missed(served: Served) -> None:
-    engine, server = served
-    first = Listener(server)
-    for number in range(3):
-        engine.report_error(f"before {number}")
-    _, last, _ = first.wait(lambda _kind, it: it.get("text") == "before 0")
-    first.close()
-    again = Listener(server, last)
-    again.wait(lambda _kind, it: it.get("text") == "before 2")
-    assert [it.get("text") for kind, _, it in again.events if kind == "error"][:2] == [
-        "before 1",
-        "before 2",
-    ]
-    again.close()
-    other = Listener(server, "of-another-run-7")
-    assert other.wait(lambda kind, _it: kind == "missed")
-    other.close()
-
-
-def test_a_slow_client_is_dropped_and_others_are_served(
-    served: Served, listener: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, server = served
-    monkeypatch.setattr("engine.gateways.connection.STALLED_S", 0.5)
-    slow = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    request = (
-        f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
-    )
-    slow.sendall(request.encode())
-    slow.recv(10)
-    for number in range(2 * stream.KEPT):
-        engine.report_error(f"{number} " + "x" * 1500)
-        if not number % 64:  # the other one keeps up
-            listener.wait(lambda _kind, it, n=number: str(it.get("text")).startswith(f"{n} "))  # type: ignore[misc]
-            listener.events.clear()
-    with client_of_server(server) as client:
-        while client.get("/api/health").json()["subscribers"] > 1:
-            time.sleep(0.02)
-    assert not listener.ended.is_set()
-    slow.close()
-
-
 def test_a_client_that_does_not_read_does_not_hold_up_a_stopping_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,59 +241,21 @@ def test_a_client_that_does_not_read_does_not_hold_up_a_stopping_server(
         running(HookServer(engine, TOKEN, port=0)) as server,
         client_of_server(server) as client,
     ):
+        name = session(client, "ses_long")
+        turn = {"role": "user", "text": "all is well\n" * 100_000}
+        for _ in range(10):
+            client.post(f"/api/sessions/{name}/turns", json={"turns": [turn]})
         slow = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.sendall(
-            f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+            f"GET /api/sessions/{name} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
             f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()
         )
-        slow.recv(10)
-        for number in range(2 * stream.KEPT):
-            engine.report_error(f"{number} " + "x" * 1500)
-            if not number % 64:
-                client.get("/api/health")
+        assert slow.recv(10)
     slow.close()  # only now: `running` fails if the server has not ended within a minute
 
 
-def test_a_client_that_falls_behind_gets_a_last_event(served: Served) -> None:
-    import asyncio
-
-    told = stream.EventStream()
-
-    async def read() -> list[bytes]:
-        events = told._events("")
-        found = [await anext(events)]
-        for number in range(stream.KEPT + 1):
-            told(_error(served[0], str(number)))
-        async for each in events:
-            found.append(each)
-        return found
-
-    assert b"event: dropped" in asyncio.run(read())[-1]
-    assert told.clients == 0
-
-
-def test_clients_that_connect_at_once_do_not_exceed_the_limit() -> None:
-    import asyncio
-
-    told = stream.EventStream()
-
-    async def connect() -> list[bytes]:
-        answers = [told._events("") for _ in range(stream.MAX_CLIENTS + 2)]
-        return [await anext(each) for each in answers]
-
-    first = asyncio.run(connect())
-    assert [each.startswith(b"retry") for each in first] == [True] * stream.MAX_CLIENTS + [False] * 2
-    assert b"too many clients" in first[-1]
-
-
-def _error(engine: Engine, text: str):  # type: ignore[no-untyped-def]
-    from engine.events import ErrorReported
-
-    return ErrorReported(engine.clock(), text)
-
-
-def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
+def test_shutdown_finishes_requests(tmp_path: Path) -> None:
     with Engine.open(workspace(tmp_path / "memory")) as engine:
         begun, go_on = threading.Event(), threading.Event()
 
@@ -400,13 +268,10 @@ def test_shutdown_finishes_requests_and_closes_streams(tmp_path: Path) -> None:
         engine.start()
         answers: list[int] = []
         with running(HookServer(engine, TOKEN, port=0)) as server, client_of_server(server) as client:
-            listening = Listener(server)
             asked = threading.Thread(target=lambda: answers.append(client.get("/api/search?q=x").status_code))
             asked.start()
             assert begun.wait(60)
             server.stop()
-            assert listening.wait(lambda kind, _it: kind == "closed")
-            assert listening.ended.wait(60)
             go_on.set()
             asked.join(60)
         assert answers == [200]

@@ -267,7 +267,7 @@ def test_rights_that_were_not_given_are_refused_with_the_cure(engine: Engine, se
         assert refused.status_code == 403 and "access grant anna --may read" in refused.json()["hint"]
         for method, path in (
             ("GET", "/api/search?q=quokka"), ("GET", "/api/sessions"), ("GET", "/api/sessions/ses_tide"),
-            ("POST", "/api/compile"), ("POST", "/api/trace"), ("GET", "/api/events"), ("GET", "/api/cache"),
+            ("POST", "/api/compile"), ("POST", "/api/trace"), ("GET", "/api/cache"),
             ("POST", "/api/events/next"), ("POST", "/api/cache/x/invalidate"), ("POST", "/hooks/email/new"),
         ):  # fmt: skip
             refused = anna.request(method, path, json={} if method == "POST" else None)
