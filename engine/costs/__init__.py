@@ -1,1 +1,1 @@
-"""Costs of model calls: log, budgets and estimates."""
+"""Costs of model calls: log and budgets."""

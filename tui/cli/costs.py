@@ -1,4 +1,4 @@
-"""``costs``: what model calls have cost, the budgets, and estimates at today's prices."""
+"""``costs``: what model calls have cost, and the budgets."""
 
 from __future__ import annotations
 
@@ -14,42 +14,25 @@ from tui.render.figures import count, dollars, plural
 
 if TYPE_CHECKING:
     from engine.costs.costs import BudgetStatus
-    from engine.costs.estimates import Estimates
     from engine.costs.model import Sums, Totals
     from engine.engine import Engine
-    from engine.settings.model import Config
 
 _KEYS = ("day", "model", "operation", "topic", "discussion")
 _NONE = "no model calls yet"
-_GROUPS = {
-    "interaction": "per interaction",
-    "scheduled": "scheduled",
-    "extraction": "extraction, per session",
-    "embedding": "embeddings",
-}
 
 
-@verb("--by model", "--by topic --since 2026-06-01 --json", "--estimate")
+@verb("--by model", "--by topic --since 2026-06-01 --json")
 @click.option("--by", type=click.Choice(_KEYS), default="day", show_default=True, help="What to group by.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
               help="The first day (UTC), such as 2026-06-01.")  # fmt: skip
-@click.option("--estimate", is_flag=True,
-              help="Estimate what a workspace costs at today's prices, and what this one used.")  # fmt: skip
-def costs(engine: Engine, by: Any, since: datetime | None, estimate: bool, as_json: bool) -> None:
+def costs(engine: Engine, by: Any, since: datetime | None, as_json: bool) -> None:
     """Show what model calls have cost, and how much of the budgets is spent. Days are in UTC."""
-    if estimate:
-        found = _estimates(engine)
-        if as_json:
-            emit_json(found)
-        else:
-            _print_estimates(found)
+    sums = engine.costs.log.sums(by, None if since is None else since.date())
+    status = engine.costs.guard.status()
+    if as_json:
+        emit_json(_tree(sums, status, engine.costs.prices.as_of))
     else:
-        sums = engine.costs.log.sums(by, None if since is None else since.date())
-        status = engine.costs.guard.status()
-        if as_json:
-            emit_json(_tree(sums, status, engine.costs.prices.as_of))
-        else:
-            _print_sums(sums, status)
+        _print_sums(sums, status)
     emit_problems(engine.costs.prices.problems)
 
 
@@ -131,85 +114,3 @@ def _tree(sums: Sums, status: BudgetStatus, as_of: str) -> dict[str, Any]:
 
 def _sums_tree(totals: Totals) -> dict[str, Any]:
     return {**asdict(totals), "cached_share": totals.cached_share}
-
-
-def _estimates(engine: Engine) -> Estimates:
-    from engine.costs.estimates import estimate, recent_use  # noqa: PLC0415 — not for `--help`
-
-    small, large, embedding = _models(engine.config)
-    used = recent_use(engine.costs.log.records(), engine.clock().date())
-    return estimate(engine.costs.prices, small=small, large=large, embedding=embedding, used=used)
-
-
-def _models(config: Config) -> tuple[str, str, str]:
-    """The models in the settings, or the specification's defaults."""
-    from engine.costs.estimates import EMBEDDING, LARGE, SMALL  # noqa: PLC0415 — not for `--help`
-    from engine.providers.pricing import CHAT_MODELS, DEFAULT_MODELS  # noqa: PLC0415 — not for `--help`
-
-    gate, chat, search = config.gate, config.chat, config.search
-    return (
-        gate.model or DEFAULT_MODELS.get(gate.provider, SMALL),
-        chat.model or CHAT_MODELS.get(chat.provider, LARGE),
-        search.embedding_model if search.embedding == "openai" else EMBEDDING,
-    )
-
-
-def _print_estimates(found: Estimates) -> None:
-    emit(f"Estimated costs at the prices of {found.as_of}")
-    for group, title in _GROUPS.items():
-        emit()
-        emit(title)
-        table(
-            [
-                [
-                    f"  {each.job.name}",
-                    each.model,
-                    count(each.job.input_tokens),
-                    count(each.job.output_tokens),
-                    _dollars(each.cost_usd),
-                    each.job.often,
-                ]
-                for each in found.jobs
-                if each.job.group == group
-            ],
-            ["  job", "model", "input", "output", "cost", "how often"],
-        )
-    emit()
-    emit("per month: extraction, scheduled jobs and embeddings; gate and flush depend on usage")
-    table(
-        [
-            [
-                f"  {month.sessions}",
-                _dollars(month.extraction_usd),
-                _dollars(month.scheduled_usd),
-                _dollars(month.embedding_usd),
-                _dollars(month.total_usd),
-            ]
-            for month in found.months
-        ],
-        ["  sessions/day", "extraction", "scheduled", "embeddings", "total"],
-    )
-    if found.used is None:
-        emit()
-        emit("No calls logged for this workspace yet. Local vectors and the local gate are free.")
-        return
-    days = found.used.days
-    emit()
-    emit(f"this workspace, per day (over the last {plural(days, 'day')})")
-    table(
-        [
-            [
-                f"  {operation}",
-                f"{totals.calls / days:.1f}",
-                count(round(totals.input_tokens / days)),
-                count(round(totals.output_tokens / days)),
-                "unknown" if totals.unpriced == totals.calls else dollars(totals.cost_usd / days),
-            ]
-            for operation, totals in found.used.rows.items()
-        ],
-        ["  operation", "calls", "input", "output", "cost"],
-    )
-
-
-def _dollars(value: float | None) -> str:
-    return "unknown" if value is None else dollars(value)
