@@ -38,7 +38,16 @@ MOVED = {
     "lifecycle.commit_interval_minutes": "git.commit_interval_minutes",
 }
 """Settings that have moved to another group; the old name is still read."""
-GONE = frozenset({"gate.mode", "gate.max_calls_per_message", "gate.concurrency", "search.ranking"})
+GONE = frozenset(
+    {
+        "gate.mode",
+        "gate.max_calls_per_message",
+        "gate.concurrency",
+        "search.ranking",
+        "events.command",
+        "events.command_deadline_s",
+    }
+)
 """Settings of earlier builds that no other one replaces."""
 
 _VERSION = 1

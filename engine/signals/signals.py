@@ -8,28 +8,17 @@ crashed.
 
 from __future__ import annotations
 
-import os
 import secrets
-import select
-import signal
-import subprocess
-import tempfile
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.activation.trace import Event, Message
 from engine.errors import AutopoiesisError, ConfigError, JobError
 from engine.events import EngineEvent, PromptCompiled, Signal, TurnTraced
-from engine.providers.outgoing import sendable
-from engine.settings.trust import read
-from engine.store import programs
 from engine.store.monthly import AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 
@@ -117,13 +106,13 @@ class Signals:
         return HandedOut(arrival, compiled)
 
     def start(self) -> None:
-        """Starts a thread that processes arrivals and runs ``events.command``."""
+        """Starts a thread that processes arrivals."""
         if self._thread is None and not self._parts.files.read_only:
             self._thread = threading.Thread(target=self._watch, name="autopoiesis-signals", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
-        """Stops the thread. A running command is killed, and its event handed out again later."""
+        """Stops the thread."""
         self._stop.set()
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -142,7 +131,6 @@ class Signals:
         for arrival in self.log.all():
             if arrival.state == "arrived" and (arrival.id in self._own or now - arrival.at > _ORPHANED):
                 self._process(arrival)
-        self._run_commands()
 
     def _watch(self) -> None:
         while not self._stop.is_set():
@@ -188,31 +176,6 @@ class Signals:
         message = Message("", at=arrival.at, event=Event(arrival.source, arrival.event))
         return self._parts.turns.trace_message(message, key=arrival.key, record=record, ask=record)
 
-    def _run_commands(self) -> None:
-        # Read each time: another process may revoke trust.
-        while not self._stop.is_set() and (settings := read(self._parts.files).config.events).command:
-            lease = timedelta(seconds=settings.command_deadline_s + 60)
-            handed = self.take("events.command", lease)
-            if handed is None:
-                return
-            ended = run_command(
-                settings.command,
-                sendable(handed.prompt.text),
-                settings.command_deadline_s,
-                {
-                    "AUTOPOIESIS_HOME": os.fspath(self._parts.workspace.root),
-                    "AUTOPOIESIS_EVENT": handed.arrival.id,
-                },
-                self._stop.is_set,
-            )
-            if ended is not None:
-                succeeded, output = ended
-                self.log.end(handed.arrival.id, failed=not succeeded, said=output)
-                if not succeeded:
-                    self._parts.report_error(
-                        f"events.command failed for {handed.arrival.id}: {output[-300:]}"
-                    )
-
     def _report(self, text: str) -> None:
         """Reports each error once: it would recur with every poll."""
         if text not in self._reported:
@@ -220,74 +183,11 @@ class Signals:
             self._parts.report_error(text)
 
 
-_CHUNK = 64 * 1024
-_POLL_S = 0.5
-
-
-def run_command(
-    argv: Sequence[str],
-    prompt: str,
-    deadline_s: float,
-    variables: Mapping[str, str],
-    is_closing: Callable[[], bool],
-) -> tuple[bool, str] | None:
-    """Runs a command without a shell, in the home folder, so that it cannot pick up a workspace file by name.
-
-    It is killed with its children when its time is up or this program exits.
-
-    Args:
-        prompt: Written to its stdin.
-        variables: Added to its environment.
-
-    Returns:
-        True if it succeeded, and the end of its output; ``None`` if this program exits.
-    """
-    program = programs.find(argv[0])
-    if program is None:
-        return False, f"{argv[0]} not found on PATH; give its full path in events.command"
-    end = time.monotonic() + deadline_s
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(prompt.encode("utf-8", "replace"))
-        stdin.seek(0)
-        try:
-            process = subprocess.Popen(
-                [program, *argv[1:]],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=Path.home(),
-                env=programs.surroundings(variables),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            return False, f"cannot start: {error}"
-    assert process.stdout is not None
-    output, reason, is_open = b"", "", True
-    with process.stdout:
-        while is_open or process.poll() is None:
-            if is_closing() or time.monotonic() > end:
-                reason = f"timed out after {deadline_s:g} s"
-                break
-            if not is_open:  # it closed its output but is still running
-                time.sleep(0.01)
-            elif select.select([process.stdout], [], [], _POLL_S)[0]:
-                chunk = os.read(process.stdout.fileno(), _CHUNK)
-                is_open, output = bool(chunk), (output + chunk)[-4 * OUTPUT_CHARS :]
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    status = process.wait()
-    if reason and is_closing():
-        return None
-    text = output.decode("utf-8", "replace").strip()
-    text = f"{text}\n{reason}".strip() if reason else text or f"status {status}"
-    return not reason and status == 0, text[-OUTPUT_CHARS:]
-
-
 KIND = "events"
 MONTHS = 2
 """Number of monthly files that are read: repeated deliveries are recognized for this long."""
 OUTPUT_CHARS = 2_000
-"""Characters kept from the end of a command's output."""
+"""Characters kept from the end of a reported result."""
 
 _NEWS = 500
 _KEPT_TEXT = 200
@@ -314,7 +214,7 @@ class Arrival:
     by: str = ""  # who took it
     taken: int = 0  # number of hand-outs
     until: datetime | None = None  # end of the lease
-    said: str = ""  # the reported result, or the end of a command's output
+    said: str = ""  # the reported result
 
     @property
     def key(self) -> str:

@@ -43,7 +43,6 @@ chat:
 LOCAL = frozenset(
     [
         "context_compiler",
-        "events.command_deadline_s",
         "hooks",
         "lifecycle.recaps",
         "rules.learn",

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import errno
-import os
-import shutil
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from engine.engine import Engine
 from engine.errors import BudgetError, JobError, WriteFailed
 from engine.events import PromptCompiled, Signal, TurnTraced
-from engine.signals.signals import Arrival, run_command
 from engine.store.faults import fail, trip
 from engine.store.files import Files
-from tests.cases import each_case
 from tests.gateways.conftest import workspace
 
 LEASE = timedelta(minutes=15)
@@ -38,17 +31,6 @@ def engine(tmp_path: Path, now: list[datetime]) -> Iterator[Engine]:
     with Engine.open(workspace(tmp_path / "memory"), clock=lambda: now[0]) as opened:
         opened.refresh_index()
         yield opened
-
-
-def until(engine: Engine, state: str) -> Arrival:
-    """Wait until the only event has a state; return it."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        (found,) = engine.signals.log.all()
-        if found.state == state:
-            return found
-        time.sleep(0.02)
-    pytest.fail(f"it is {found.state}: {found.said}")
 
 
 def test_a_due_schedule_is_traced_compiled_reported_and_handed_out_until_ended(
@@ -155,66 +137,3 @@ def test_an_unwritable_log_accepts_no_event_and_damaged_lines_are_skipped(
     with Engine.open(engine.workspace.root, clock=lambda: now[0]) as other:
         handed = [other.signals.take("me", LEASE) for _ in range(3)]
         assert [each and each.arrival.text for each in handed] == ["mail", "again", None]
-
-
-def command_settings(code: str, deadline_s: float = 30) -> str:
-    line = f'[{sys.executable}, "-c", "{code}"]'
-    return f"events:\n  command: {line}\n  command_deadline_s: {deadline_s}\n"
-
-
-@each_case(
-    "code,state,said",
-    [
-        ("import sys; print(len(sys.stdin.read()) > 50, 'evening')", "done", "True evening"),
-        ("import os; print(os.getcwd() == os.environ['HOME'])", "done", "True"),
-        ("import sys; print('no'); sys.exit(3)", "failed", "no"),
-        ("import sys; sys.stdout.write('x' * 100000 + 'end')", "done", "end"),
-    ],
-)
-def test_the_configured_command_runs_once_per_event(
-    tmp_path_factory: pytest.TempPathFactory, code: str, state: str, said: str
-) -> None:
-    root = workspace(tmp_path_factory.mktemp("command") / "memory", command_settings(code))
-    with Engine.open(root) as engine:
-        engine.signals.arrive("email", "new_message", "mail")
-        engine.signals.look()
-        ended = until(engine, state)
-        assert ended.said.endswith(said) and len(ended.said) <= 2000 and ended.taken == 1
-        engine.signals.look()
-        assert until(engine, state).taken == 1
-    shutil.rmtree(root)
-
-
-def test_without_trust_no_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AUTOPOIESIS_TRUST")
-    root = workspace(tmp_path / "memory", command_settings(f"open('{tmp_path}/PWNED', 'w')"))
-    with Engine.open(root) as engine:
-        engine.signals.arrive("email", "new_message", "mail")
-        engine.signals.look()
-        assert until(engine, "waiting") and not (tmp_path / "PWNED").exists()
-        assert any("events.command" in str(each) for each in engine.settings.ignored)
-        engine.decide_trust(trusted=True)
-        engine.signals.look()
-        assert until(engine, "done") and (tmp_path / "PWNED").exists()
-
-
-def test_a_command_that_times_out_is_killed_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    argv = [shutil.which("sh") or "/bin/sh", "-c", "echo begun; sleep 600 & exec sleep 600"]
-    output, read = list[bytes](), os.read
-
-    def reading(descriptor: int, size: int) -> bytes:
-        output.append(read(descriptor, size))
-        return output[-1]
-
-    monkeypatch.setattr("engine.signals.signals.os.read", reading)
-    # Its time is up once it has written something.
-    clock = SimpleNamespace(monotonic=lambda: float(any(output)), sleep=time.sleep)
-    monkeypatch.setattr("engine.signals.signals.time", clock)
-    went_well, said = run_command(argv, "", 0.2, {}, lambda: False) or (None, "")
-    assert went_well is False and said == "begun\ntimed out after 0.2 s"
-    assert run_command(argv, "", 60, {}, lambda: True) is None, (
-        "the engine is closing; another process runs it later"
-    )
-    assert run_command(["no-such-command"], "", 1, {}, lambda: False) == (
-        False, "no-such-command not found on PATH; give its full path in events.command",
-    )  # fmt: skip
