@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.startup.records import dataclass
-from engine.store.monthly import MonthlyLog, Record, list_in, text_in, whole_in
+from engine.store.monthly import MonthlyLog, Record
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -31,7 +32,7 @@ class HookRun:
 
     at: str  # ISO 8601, UTC
     agent: str
-    moment: str
+    moment: str = ""
     session_id: str = ""
     project: str = ""  # slug
     source: str = ""  # of a session start: startup, resume, clear, compact or fork
@@ -184,22 +185,6 @@ def _known_after(run: HookRun, line: int) -> KnownContext:
 
 def _run_of(record: Record) -> HookRun | None:
     try:
-        return HookRun(
-            at=text_in(record["at"]),
-            agent=text_in(record["agent"]),
-            moment=text_in(record.get("moment", "")),
-            ms=whole_in(record.get("ms", 0)),
-            tokens=whole_in(record.get("tokens", 0)),
-            line=whole_in(record.get("line", 0)),
-            keeps_prompt=record.get("keeps_prompt") is True,
-            failed=record.get("failed") is True,
-            labels=tuple(map(text_in, list_in(record.get("labels", [])))),
-            rules=tuple(map(text_in, list_in(record.get("rules", [])))),
-            told=tuple((text_in(path), text_in(lines)) for path, lines in list_in(record.get("told", []))),
-            **{
-                name: text_in(record.get(name, ""))
-                for name in ("session_id", "project", "source", "parent", "injection", "said")
-            },
-        )
-    except (KeyError, TypeError, ValueError):
+        return typed(HookRun, record)
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -43,10 +43,6 @@ class FlushLog:
         """The records of one conversation, oldest first. Malformed lines are skipped."""
         return self._read().get(path, ())
 
-    def all(self) -> tuple[FlushRecord, ...]:
-        """All records, grouped by conversation, oldest first. Malformed lines are skipped."""
-        return tuple(record for records in self._read().values() for record in records)
-
     def _read(self) -> dict[str, tuple[FlushRecord, ...]]:
         stamp = self._log.stamp()
         with self._guard:

@@ -20,7 +20,8 @@ from engine.context.compiled import OFFER_LINES
 from engine.context.delimiters import one_line
 from engine.redaction.detect import redacted
 from engine.startup.records import dataclass
-from engine.store.monthly import MonthlyLog, list_in, text_in, whole_in
+from engine.store.monthly import MonthlyLog
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, Section
@@ -325,8 +326,11 @@ def record_of_note(note: UseNote) -> Record:
 def entry_of(record: Record) -> Injection | UseNote | None:
     """The injection or note in a record; None if it is malformed."""
     try:
-        return _note(record) if "was_useful" in record else _injection(record)
-    except (KeyError, TypeError):
+        if "was_useful" in record:
+            return typed(UseNote, record)
+        names = {"session_id": record["session"], "message_hash": record["message"]}
+        return typed(Injection, {**record, **names})
+    except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
@@ -348,50 +352,4 @@ def noted(injection: Injection, note: UseNote) -> Injection:
         sections=sections,
         finished=injection.finished or note.finished,
         is_claimed=True,
-    )
-
-
-def _injection(record: Record) -> Injection:
-    return Injection(
-        id=text_in(record["id"]),
-        at=text_in(record["at"]),
-        session_id=text_in(record["session"]),
-        turn=text_in(record["turn"]),
-        message_hash=text_in(record["message"]),
-        tokens=whole_in(record["tokens"]),
-        budget=whole_in(record["budget"]),
-        sections=tuple(
-            InjectedSection(
-                text_in(section["path"]),
-                text_in(section["lines"]),
-                whole_in(section["priority"]),
-                whole_in(section["tokens"]),
-                None if section["score"] is None else float(section["score"] + 0.0),
-                why=text_in(section.get("why", "")),
-            )
-            for section in list_in(record["sections"])
-        ),
-        rules=_rules(record["rules"]) if "rules" in record else None,
-        by=text_in(record.get("by", "")),
-    )
-
-
-def _rules(tree: Record) -> RulesShown:
-    held, called = (tuple(map(text_in, list_in(tree[name]))) for name in ("held", "called"))
-    return RulesShown(held, called, whole_in(tree["tokens"]))
-
-
-def _note(record: Record) -> UseNote:
-    states = list_in(record["was_useful"])
-    if not all(state is None or isinstance(state, bool) for state in states):
-        raise TypeError("expected true, false or null for each section")
-    return UseNote(
-        injection=text_in(record["injection"]),
-        at=text_in(record["at"]),
-        turn=text_in(record["turn"]),
-        was_useful=tuple(states),
-        paths=tuple(map(text_in, list_in(record["paths"]))),
-        finished=record["finished"] is True,
-        gone=tuple(map(text_in, list_in(record.get("gone", [])))),
-        by_person=record.get("by_person") is True,
     )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from engine.context.compiled import LAST_STABLE_LAYER, Section
 from engine.context.lines import line_numbers
-from engine.context.stability import CATALOG, Boundary, Break, Prefix, PrefixSection, compare, inner
+from engine.context.stability import CATALOG, Break, Prefix, compare, inner
 from engine.errors import AutopoiesisError
 from engine.store.documents import Document, parse
-from engine.store.monthly import list_in, text_in, whole_in
-from engine.transcripts.days import moment
+from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.store.monthly import Record
@@ -32,73 +31,18 @@ class PrefixUse:
 
 
 def record_of(use: PrefixUse) -> Record:
-    prefix = use.prefix
-    return {
-        "at": use.at.isoformat(),
-        "discussion": use.discussion,
-        "sha256": prefix.sha256,
-        "characters": prefix.characters,
-        "bytes": prefix.bytes,
-        "tokens": prefix.tokens,
-        "boundaries": [[each.character, each.tokens] for each in prefix.boundaries],
-        "sections": [
-            {
-                "label": section.label,
-                "layer": section.layer,
-                "source": section.source,
-                "lines": section.lines,
-                "tokens": section.tokens,
-                "sha256": section.sha256,
-                "first": section.first,
-                "character": section.character,
-                "byte": section.byte,
-            }
-            for section in prefix.sections
-        ],
-    }
+    tree = asdict(use.prefix)
+    del tree["text"]
+    return {"at": use.at.isoformat(), "discussion": use.discussion, **tree}
 
 
 def use_of(record: Record) -> PrefixUse | None:
     """The use in a record; ``None`` if it is invalid."""
     try:
-        at = moment(text_in(record["at"]))
-        if at is None:
-            return None
-        return PrefixUse(
-            at=at,
-            discussion=text_in(record["discussion"]),
-            prefix=Prefix(
-                text=None,
-                sha256=text_in(record["sha256"]),
-                characters=whole_in(record["characters"]),
-                bytes=whole_in(record["bytes"]),
-                tokens=whole_in(record["tokens"]),
-                sections=tuple(map(_section, list_in(record["sections"]))),
-                boundaries=tuple(
-                    Boundary(whole_in(character), whole_in(tokens))
-                    for character, tokens in list_in(record["boundaries"])
-                ),
-            ),
-        )
+        found = typed(PrefixUse, {**record, "prefix": {**record, "text": None}})
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _section(record: dict[str, Any]) -> PrefixSection:
-    layer = whole_in(record["layer"])
-    if not 1 <= layer <= LAST_STABLE_LAYER:
-        raise ValueError("not a layer of the prefix")
-    return PrefixSection(
-        label=text_in(record["label"]),
-        layer=layer,
-        source=text_in(record["source"]),
-        lines=text_in(record["lines"]),
-        tokens=whole_in(record["tokens"]),
-        sha256=text_in(record["sha256"]),
-        first=None if record["first"] is None else whole_in(record["first"]),
-        character=whole_in(record["character"]),
-        byte=whole_in(record["byte"]),
-    )
+    return found if all(1 <= each.layer <= LAST_STABLE_LAYER for each in found.prefix.sections) else None
 
 
 Read = Callable[[str], bytes]

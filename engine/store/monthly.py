@@ -275,13 +275,6 @@ def whole_in(value: object) -> int:
     return value
 
 
-def list_in(value: object) -> list[Any]:
-    """Like ``text_in``, for a list."""
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return value
-
-
 def _stamp(name: str, status: os.stat_result) -> MonthStamp:
     return MonthStamp(name, status.st_ino, status.st_size, status.st_mtime_ns)
 
