@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,14 +33,18 @@ def find(name: str) -> str | None:
     return shutil.which(name, path=_in_full(os.environ.get("PATH", os.defpath)))
 
 
-def surroundings() -> dict[str, str]:
-    """The environment for a program: that of this process, without the current folder on any path."""
+def surroundings(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a program: that of this process, without the current folder on any path.
+
+    Args:
+        more: Additional variables.
+    """
     found = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     # An empty PATH would mean the current folder.
     found["PATH"] = _in_full(found.get("PATH", "")) or os.defpath
     if modules := _in_full(os.environ.get("PYTHONPATH", "")):
         found["PYTHONPATH"] = modules
-    return found
+    return found | dict(more or {})
 
 
 def python(code: str, *arguments: str) -> list[str]:
