@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -206,19 +205,6 @@ def test_a_session_of_continue_is_read() -> None:
     assert found.left_out == {"thinking": 1, "tool-output": 1}
 
 
-def test_a_session_of_the_first_continue_is_read_by_its_steps() -> None:
-    steps = [
-        {"class_name": "StepsOnStartupStep", "hide": True, "description": "Running steps on startup"},
-        {"class_name": "UserInputStep", "user_input": "one", "description": "one"},
-        {"class_name": "SimpleChatStep", "hide": False, "description": "two"},
-    ]
-    history = {"timeline": [{"step": step} for step in steps], "current_index": 2}
-    (found,) = chats({"history": history, "session_info": {"session_id": "s-1", "title": "T"}})
-    assert (found.format, found.session_id, found.title) == ("continue", "s-1", "T")
-    assert said(found) == [("user", "one"), ("agent", "two")]
-    assert found.left_out == {"system-records": 1}
-
-
 def test_a_log_of_claude_code_in_which_nobody_spoke_is_known() -> None:
     log = json.dumps({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}).encode()
     assert not read_chats(log, "x.jsonl") and why_empty(log, "x.jsonl")
@@ -246,36 +232,6 @@ def test_a_session_of_commands_alone_is_counted_and_one_with_words_is_read() -> 
     assert not read_chats(history[0].encode(), "history.jsonl") and why_empty(
         history[0].encode(), "history.jsonl"
     )
-
-
-def test_a_chat_of_jupyter_ai_says_who_is_a_program() -> None:
-    persona = "jupyter-ai-personas::jupyter_ai::Claude"
-    users = {"c00bf7": {"bot": False, "name": "Aoede"}, "bot-1": {"bot": True}}
-    messages = [
-        {"sender": "c00bf7", "body": "one", "time": 1787210364.3, "attachments": ["f"]},
-        {
-            "sender": persona,
-            "body": "two",
-            "time": 1787210366.2,
-            "metadata": {"tool_calls": [{"kind": "read"}]},
-        },
-        {"sender": "c00bf7", "body": "gone", "deleted": True},
-        {"sender": "c00bf7", "body": "@Claude three"},
-        {"sender": "bot-1", "body": "four"},
-    ]
-    chat = {
-        "messages": messages,
-        "users": users,
-        "attachments": {"f": {"value": "a.ipynb"}},
-        "metadata": {"id": "x1"},
-    }
-    (found,) = chats(chat, "untitled.chat")
-    assert (found.format, found.session_id) == ("jupyter-ai", "x1")
-    assert found.started == datetime.fromtimestamp(1787210364.3, UTC)
-    assert said(found) == [("user", "one"), ("agent", "two"), ("user", "@Claude three"), ("agent", "four")]
-    assert Attachment("a.ipynb") in found.turns[0].blocks
-    empty = json.dumps({"messages": [], "users": {}, "attachments": {}, "metadata": {}}).encode()
-    assert not read_chats(empty, "untitled.chat") and why_empty(empty, "untitled.chat")
 
 
 def test_opencodes_storage_is_read_by_session(tmp_path: Path) -> None:

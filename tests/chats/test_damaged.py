@@ -8,13 +8,12 @@ from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
 from tests.chats.test_layouts import said
 
-_USERS = {"a": {"bot": False}, "b": {"bot": True}}
 _MESSAGES = [
-    {"sender": "a", "body": "one"},
-    {"sender": "b", "body": "two"},
-    {"sender": "a", "body": "three {"},
+    {"message": {"role": "user", "content": "one"}},
+    {"message": {"role": "assistant", "content": "two"}},
+    {"message": {"role": "user", "content": "three {"}},
 ]
-_CHAT = json.dumps({"users": _USERS, "metadata": {"id": "x"}, "messages": _MESSAGES}, indent=2)
+_CHAT = json.dumps({"title": "x", "sessionId": "x", "history": _MESSAGES}, indent=2)
 _LIST = json.dumps(
     [
         {"role": "user", "content": "one"},

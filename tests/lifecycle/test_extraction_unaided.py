@@ -87,19 +87,6 @@ def test_all_items_are_written_to_their_pages_with_provenance(space: Space) -> N
     assert not [line for line in space.git("status", "--porcelain").splitlines() if "knowledge" in line]
 
 
-def test_a_successful_command_sequence_is_proposed_after_three_sessions(space: Space) -> None:
-    for number in range(1, 3):
-        space.put(
-            TALK.replace("ses_tide0001", f"ses_tide000{number + 1}"),
-            f"raw/conversations/2026/06/1{number + 2}/0912-ses_tide000{number + 1}-tide-tables.md",
-        )
-    space.run()
-    steps = "make lint -> make test -> make build"
-    assert ("knowledge/procedures/lint-run-the-tests-build.md", steps) in [
-        each[:2] for each in space.waiting()
-    ]
-
-
 def test_an_accepted_item_is_written_to_its_page_and_section(space: Space) -> None:
     space.run()
     queue = ReviewQueue(space.files, space.clock)

@@ -30,7 +30,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from engine.knowledge.commands import commands_in, ended_well, is_shell, kind_of, succeeded
+from engine.knowledge.commands import commands_in, kind_of, succeeded
 from engine.knowledge.harvest.markers import LESSONS, labelled
 from engine.knowledge.harvest.reply import distinct, item_of
 from engine.knowledge.item import Category, Item, Voice
@@ -259,33 +259,3 @@ def _named(turns: Iterable[Turn]) -> frozenset[str]:
         for span in _CODE.findall(line.text)
         for command in commands_in(span)
     )
-
-
-MAX_STEPS = 6
-"""Maximum commands in a sequence; a longer one is not a procedure."""
-
-
-def sequence_of(turns: Iterable[Turn]) -> tuple[str, str] | None:
-    """The purpose and the commands of the longest sequence of distinct successful commands; the last of
-    equally long ones. ``None`` if there is no sequence of two.
-
-    A failed or repeated command starts a new sequence.
-    """
-    best: list[str] = []
-    run: list[str] = []
-    for turn in turns:
-        for tool in turn.tools:
-            found = list(commands_in(tool.summary)) if is_shell(tool) else []
-            if found and not ended_well(tool):
-                run = []
-                continue
-            for command in found:
-                if command in run:
-                    run = []
-                run = [*run, command]
-                if len(best) <= len(run) <= MAX_STEPS:
-                    best = run
-    if len(best) < 2:
-        return None
-    first, *rest = dict.fromkeys(map(kind_of, best))
-    return ", ".join((first, *map(str.lower, rest))), " -> ".join(best)

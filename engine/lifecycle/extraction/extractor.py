@@ -18,7 +18,7 @@ Extractor    finds
 decisions    lines marked ``Decision:``; plans the user approved (for review)
 lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       sentences of the user about a named person (for review)
-procedures   lists marked ``Playbook:``; sequences of successful commands (for review)
+procedures   lists marked ``Playbook:``
 facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
 ===========  ============================================================================================
 """
@@ -40,7 +40,7 @@ from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.harvest.inquiry import task
 from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
-from engine.knowledge.harvest.proposals import proposed, sequence_of
+from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
 from engine.knowledge.item import Category, Item, Voice
@@ -192,11 +192,6 @@ def procedures(session: Session) -> Iterator[Item]:
             for marked in _item("facts", single(match["steps"]), item.voice):
                 with contextlib.suppress(ValueError):  # not a usable name
                     yield procedure(marked, match["name"])
-    found = sequence_of(session.turns)
-    if found is not None:
-        name, steps = found
-        for item in _item("facts", steps, "agent"):
-            yield replace(procedure(item, name), why=WHY["command"])
 
 
 def facts(session: Session) -> Iterator[Item]:

@@ -1,5 +1,5 @@
-"""Puts the logs of agents into the usual shape: pi, Copilot's command line, OpenHands, SWE-agent, Continue,
-Zed, and Jupyter AI.
+"""Puts the logs of agents into the usual shape: those of pi, Copilot's command line, OpenHands, SWE-agent,
+Continue and Zed.
 """
 
 from __future__ import annotations
@@ -183,23 +183,6 @@ def _continue(records: Sequence[Record]) -> Conversations:
         yield about, map(_continue_message, objects(record, "history"))
 
 
-def _first_continue(records: Sequence[Record]) -> Conversations:
-    """A session of Continue in 2023: its steps, of which each prompt is one."""
-    for record in records:
-        session = object_of(record, "session_info")
-        about = {"session_id": text_of(session, "session_id"), "title": text_of(session, "title")}
-        steps = (object_of(each, "step") for each in objects(object_of(record, "history"), "timeline"))
-        yield about, map(_continue_step, steps)
-
-
-def _continue_step(step: Record) -> Record:
-    if step.get("class_name") == "UserInputStep":
-        return {"role": "user", "content": text_of(step, "user_input")}
-    return (
-        NOBODY if step.get("hide") is True else {"role": "assistant", "content": text_of(step, "description")}
-    )
-
-
 def _continue_message(item: Record) -> Record:
     message = object_of(item, "message") or item
     role = text_of(message, "role")
@@ -231,32 +214,6 @@ def _zed_messages(record: Record) -> Iterator[Record]:
             yield {"role": "user", "synthetic": True}
 
 
-def _jupyter(records: Sequence[Record]) -> Conversations:
-    """A chat of Jupyter AI: who is a program is said of each participant."""
-    for record in records:
-        users = object_of(record, "users")
-        about = {"session_id": text_of(object_of(record, "metadata"), "id")}
-        attached = object_of(record, "attachments")
-        yield about, (_jupyter_message(each, users, attached) for each in objects(record, "messages"))
-
-
-def _jupyter_message(message: Record, users: Record, attached: Record) -> Record:
-    sender, at = text_of(message, "sender"), {"timestamp": message.get("time")}
-    is_bot = object_of(users, sender).get("bot") is True or sender.startswith("jupyter-ai-personas::")
-    if not sender or message.get("deleted") is True:
-        return NOBODY
-    if not is_bot:
-        names = [each for each in list_of(message, "attachments") if isinstance(each, str)]
-        files = [{"file_name": text_of(object_of(attached, each), "value") or each} for each in names]
-        return {"role": "user", "content": text_of(message, "body"), "files": files, **at}
-    used = objects(object_of(message, "metadata"), "tool_calls")
-    given = (
-        (text_of(each, "kind") or "tool", each.get("raw_input") or {"command": text_of(each, "title")})
-        for each in used
-    )
-    return calls(given, at, text_of(message, "body"))
-
-
 LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]], Conversations]], ...] = (
     ("pi", (frozenset({"type", "version", "id", "timestamp", "cwd"}),), _pi),
     ("copilot-cli", (frozenset({"type", "data", "timestamp", "parentId"}),), _copilot),
@@ -271,12 +228,6 @@ LAYOUTS: tuple[tuple[str, tuple[frozenset[str], ...], Callable[[Sequence[Record]
     ),
     ("swe-agent", (frozenset({"trajectory", "history", "info"}),), _swe_agent),
     ("continue", (frozenset({"history", "title", "sessionId"}),), _continue),
-    ("continue", (frozenset({"history", "session_info"}),), _first_continue),
     ("zed", (frozenset({"zed", "text", "messages"}),), _zed),
-    (
-        "jupyter-ai",
-        (frozenset({"messages", "users", "metadata"}), frozenset({"messages", "users", "attachments"})),
-        _jupyter,
-    ),
 )
 """As ``layouts.LAYOUTS``."""

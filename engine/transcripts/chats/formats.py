@@ -56,7 +56,6 @@ FORMATS = (
     Format("Kimi's command line", "wire logs", name="kimi"),
     Format("Qwen Code, Grok's command line", "session logs"),
     Format("Zed", "text threads (`*.zed.json`)", seen="0.4.0 of the format", name="zed"),
-    Format("Jupyter AI", "`*.chat`", name="jupyter-ai"),
     Format("ChatGPT", "`conversations.json`", name="chatgpt", is_chat=True),
     Format("Claude.ai", "`conversations.json`", name="claude-ai", is_chat=True),
     Format("DeepSeek, Qwen, Z.ai, Grok", "exports in JSON", name="deepseek", is_chat=True),

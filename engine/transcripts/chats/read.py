@@ -37,7 +37,7 @@ from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 
-_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".chat", ".traj")
+_SUFFIXES = (".md", ".markdown", ".txt", ".text", ".log", ".json", ".jsonl", ".ndjson", ".traj")
 _PARTS = frozenset({"message", "part", "session_diff", "todo", "project"})
 
 _HEAD = 2_000
