@@ -273,13 +273,7 @@ class Parts(BasicParts):
         """Private knowledge entries and skills: their catalog, references and footprint."""
         from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — only on request
 
-        return KnowledgeEntries(
-            self.files,
-            lambda: self.repository,
-            lambda: self.config.git.auto_commit,
-            self.clock,
-            self.report_error,
-        )
+        return KnowledgeEntries(self.files, lambda: self.repository, self.clock)
 
     @part
     def presets(self) -> Presets:

@@ -21,6 +21,7 @@ from engine.knowledge.category_files import Entry, entries, refuse_broken
 from engine.knowledge.journal import Journal
 from engine.knowledge.pages import refuse_full, with_line_count
 from engine.store import descriptors
+from engine.store.entry_files import KNOWLEDGE, folder_of
 from engine.store.header import locate
 from engine.store.paths import shown, split_relative
 from engine.store.section_lines import with_line
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from engine.store.files import Files
 
 PLACES = ("knowledge/", "archive/", "topics/", "presets/", ".library/")
-"""Folders in which Markdown files may be changed."""
+"""Folders in which files may be changed."""
 MAX_BYTES = 512 * 1024
 """Maximum size of a change as JSON."""
 
@@ -84,7 +85,7 @@ def change_of(tree: object) -> FileChange | None:
     """The change in a record; ``None`` if it is not valid or not allowed."""
     try:
         found = typed(FileChange, tree)  # type: ignore[arg-type]
-        is_valid = found.steps and all(_is_place(name) for name in found.paths)
+        is_valid = found.steps and all(map(_is_allowed, found.steps))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, PathRefused):
         return None
     return found if is_valid else None
@@ -180,7 +181,10 @@ def carry_out(files: Files, change: FileChange, on_problem: Callable[[str], None
             and not os.path.lexists(root / step.text)
         ):
             files.move(step.path, step.text)
-            remove_empty(files, step.path.rpartition("/")[0])
+            remove_empty(files, folder_of(step.path))
+    for step in change.steps:
+        if step.kind == "move" and step.path.endswith(f"/{KNOWLEDGE.marker}"):
+            remove_empty(files, folder_of(step.path), least=1)  # the folder was that of the entry alone
     for path, steps in _by_path(change):
         files.update(path, lambda old, steps=steps: _after_or_unchanged(old, steps, on_problem))  # type: ignore[misc]
     return change.paths
@@ -209,8 +213,13 @@ def _target(step: Step) -> str:
     return step.text if step.kind == "move" else ""
 
 
-def _is_place(path: str) -> bool:
-    return path.startswith(PLACES) and path.endswith(".md") and "/".join(split_relative(path)) == path
+def _is_allowed(step: Step) -> bool:
+    """Whether a step stays in ``PLACES``, and changes only Markdown; an entry's other files can be moved."""
+    names = (step.path, step.text) if step.kind == "move" else (step.path,)
+    is_text = step.kind == "move" or step.path.endswith(".md")
+    return is_text and all(
+        name.startswith(PLACES) and "/".join(split_relative(name)) == name for name in names
+    )
 
 
 def _after_or_unchanged(

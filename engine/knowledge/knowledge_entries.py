@@ -1,25 +1,23 @@
-"""Knowledge entries of an open workspace: catalog, checks, footprint and archive."""
+"""Knowledge entries of an open workspace: catalog, checks and footprint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.context.catalog import catalog_line
 from engine.context.delimiters import OF_OTHERS, outside
 from engine.context.tools import ToolDefinition
 from engine.errors import AutopoiesisError, PathRefused, Problem
-from engine.knowledge.entries import Entry, EntryScan, hidden, scan_entries
-from engine.store.change import commit_change
-from engine.store.entry_files import NO_DESCRIPTION, EntryKind
+from engine.knowledge.entries import Entry, EntryScan, hidden, scan_entries, take_inventory
+from engine.store.entry_files import KNOWLEDGE, NO_DESCRIPTION, EntryKind, folder_of
 from engine.store.files import Files
 from engine.store.paths import is_shared, shown
 
 if TYPE_CHECKING:
-    from engine.knowledge.archive import ArchiveReport, EntryArchive, Footprint
+    from engine.knowledge.footprint import Footprint
     from engine.knowledge.links import Links
     from engine.store.repository import Repository
 
@@ -30,9 +28,7 @@ class KnowledgeEntries:
 
     files: Files
     repository: Callable[[], Repository]
-    committing: Callable[[], bool]
     clock: Callable[[], datetime]
-    on_problem: Callable[[str], None] = lambda _problem: None
 
     def scan(self) -> EntryScan:
         """The current entries."""
@@ -58,41 +54,24 @@ class KnowledgeEntries:
         return Links(self.files, scan)
 
     def problems(self) -> tuple[Problem, ...]:
-        """Problems with entries, skills and references, and unfinished moves."""
+        """Problems with entries, skills and references."""
         from engine.knowledge.links import all_problems  # noqa: PLC0415 — not needed for the catalog
 
         scan = self.scan()
-        return (*self._archive.unfinished(), *all_problems(scan, self.links(scan)))
+        return all_problems(scan, self.links(scan))
 
     def footprint(self) -> Footprint:
         """Audits the size of the entries; recorded if the workspace is writable."""
-        from engine.knowledge.archive import CleanupLog, audit  # noqa: PLC0415 — only on demand
+        from engine.knowledge.footprint import CleanupLog, audit  # noqa: PLC0415 — only on demand
 
         scan = self.scan()
         return audit(scan, self.links(scan), self.repository, CleanupLog(self.files, self.clock))
 
-    def archive(self, names: Sequence[str], *, apply: bool = False, consent: bool = False) -> ArchiveReport:
-        """As ``EntryArchive.archive``."""
-        return self._archive.archive(names, apply=apply, consent=consent)
-
-    def restore(self, name: str) -> ArchiveReport:
-        """As ``EntryArchive.restore``."""
-        return self._archive.restore(name)
-
     def archived(self) -> list[str]:
-        """The folders of archived entries."""
-        return self._archive.archived()
-
-    @cached_property
-    def _archive(self) -> EntryArchive:
-        from engine.knowledge.archive import CleanupLog, EntryArchive  # noqa: PLC0415 — only on demand
-
-        return EntryArchive(
-            self.files,
-            lambda paths, message: commit_change(self.repository, paths, message, wanted=self.committing()),
-            CleanupLog(self.files, self.clock),
-            self.on_problem,
-        )
+        """The folders of the outermost archived entries, sorted."""
+        files = take_inventory(self.files.workspace, ["archive", KNOWLEDGE.cold]).files
+        folders = {folder_of(path) for path in files if path.endswith(f"/{KNOWLEDGE.marker}")}
+        return sorted(each for each in folders if not any(each.startswith(f"{other}/") for other in folders))
 
 
 ACTIONS = ("info",)

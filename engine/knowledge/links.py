@@ -263,10 +263,10 @@ class Links:
         for base in (folder_of(source), "", KNOWLEDGE.folders[0]):
             path = joined(base, reference.target) or ""
             below = path.removeprefix(f"{KNOWLEDGE.folders[0]}/")
-            if below != path and self._places.existing(f"{KNOWLEDGE.cold}/{below}"):
-                folder = below.removesuffix(f"/{KNOWLEDGE.marker}")
+            cold = f"archive/{below}".removesuffix(f"/{KNOWLEDGE.marker}")
+            if below != path and (self._workspace.root / cold).exists():
                 what = f"{shown(reference.target)} is archived"
-                hint = f"run: autopoiesis knowledge restore {shown(folder)}; or remove the reference"
+                hint = f"run: autopoiesis archive restore {shown(cold)} --apply; or remove the reference"
                 self._report(source, reference.line, what, hint)
                 return True
         return False

@@ -339,9 +339,7 @@ def _prices() -> Iterator[Finding]:
 def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
     from engine.knowledge.knowledge_entries import KnowledgeEntries  # noqa: PLC0415 — not needed for --staged
 
-    config = _settings(files)
-    committing = config is not None and config.git.auto_commit
-    entries = KnowledgeEntries(files, lambda: repository, lambda: committing, lambda: datetime.now(UTC))
+    entries = KnowledgeEntries(files, lambda: repository, lambda: datetime.now(UTC))
     problems = entries.problems()
     if problems:
         worst: Level = "error" if any(problem.severity == "error" for problem in problems) else "warning"

@@ -37,10 +37,7 @@ class EntrySpace:
         self.root = self.workspace.root
         self.files = CountedFiles(self.workspace, read_only=read_only)
         self.repository = Repository(self.workspace)
-        self.committing = True
-        self.desk = KnowledgeEntries(
-            self.files, lambda: self.repository, lambda: self.committing, lambda: NOON
-        )
+        self.desk = KnowledgeEntries(self.files, lambda: self.repository, lambda: NOON)
 
     def write(self, path: str, text: str | bytes) -> None:
         """Writes a file."""

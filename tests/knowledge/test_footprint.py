@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.knowledge.archive import CleanupLog, audit
 from engine.knowledge.entries import scan_entries
+from engine.knowledge.footprint import CleanupLog, audit
 from tests.knowledge.entry_support import NOON, EntrySpace
 
 

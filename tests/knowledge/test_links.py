@@ -273,14 +273,14 @@ def test_a_nested_entry_missing_from_its_index_is_reported(space: EntrySpace) ->
 
 
 def test_a_reference_to_an_archived_entry_is_reported(space: EntrySpace) -> None:
-    space.entry("knowledge/archive/old")
+    space.entry("archive/old")
     space.entry("knowledge/a", "../old/KNOWLEDGE.md\n")
     space.write("topics/t.md", "---\ntype: topic\nsubscriptions:\n  - knowledge/old/KNOWLEDGE.md\n---\n")
     assert space.problem_lines() == [
         "error: knowledge/a/KNOWLEDGE.md:5: ../old/KNOWLEDGE.md is archived;"
-        " run: autopoiesis knowledge restore old; or remove the reference",
+        " run: autopoiesis archive restore archive/old --apply; or remove the reference",
         "warning: topics/t.md:4: knowledge/old/KNOWLEDGE.md is archived;"
-        " run: autopoiesis knowledge restore old; or remove the reference",
+        " run: autopoiesis archive restore archive/old --apply; or remove the reference",
     ]
 
 

@@ -251,13 +251,12 @@ def test_archived_files_are_restored_byte_for_byte_and_links_stay_valid(
         ("../outside.md", "no such file"),
         ("raw/conversations", "no such file"),
         ("knowledge/people/taken.md", "already exists"),
-        ("knowledge/gauge", "run: autopoiesis knowledge archive"),
     ],
 )
 def test_files_that_must_not_be_archived_are_refused(tmp_path: Path, path: str, why: str) -> None:
     desk = Desk(tmp_path, git=False)
     names = ("identity/SOUL.md", "memory/MEMORY.md", "facts.md", "people/_index.md", "people/photo.png",
-             "people/ada.md",             "people/taken.md", "gauge/KNOWLEDGE.md")  # fmt: skip
+             "people/ada.md",             "people/taken.md",)  # fmt: skip
     desk.put({f"knowledge/{name}": "# It\n" for name in names})
     desk.put({"topics/t.md": "---\nsubscriptions:\n  - knowledge/people/ada.md\n---\n# T\n"})
     desk.put({"archive/people/taken.md": "# Another\n", "archive/memory/2025.md": "# Lines\n"})

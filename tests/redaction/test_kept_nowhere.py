@@ -12,7 +12,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import RepositoryError
-from engine.knowledge.archive import CleanupLog
+from engine.knowledge.footprint import CleanupLog
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.redaction.detect import PLACEHOLDER, masked
 from engine.store.files import Files

@@ -75,8 +75,8 @@ def test_shared_knowledge_is_found_marked_and_never_written(machines: Machines, 
     (desk.root / PATH / "mine.md").write_text("mine\n")
     with pytest.raises(RepositoryError, match="belongs to a nested repository"):
         desk.repository.commit([f"{PATH}/mine.md"], "memory: theirs")
-    with pytest.raises(AutopoiesisError, match="shared by others"):
-        desk.engine.knowledge_entries.archive(["team"])
+    with pytest.raises(AutopoiesisError, match="it is shared knowledge"):
+        desk.engine.retention.archive([PATH])
     assert "it is shared knowledge" in why_kept(f"{PATH}/guides/release.md")
     assert desk.engine.commits.commit().left_out == () and recorded(desk) == head(team)
 

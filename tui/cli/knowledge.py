@@ -27,7 +27,6 @@ from tui.render.figures import kilobytes, plural
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.knowledge.archive import ArchiveReport, EntryMove
     from engine.knowledge.entries import Entry, EntryScan
     from engine.knowledge.links import Link
     from engine.knowledge.notes import NoteFiles, Rebinding
@@ -175,44 +174,6 @@ def knowledge_footprint(engine: Engine, as_json: bool) -> None:
         emit(f"not recorded: {found.why}")
 
 
-@knowledge.verb("archive", "mail-context", "mail-context --apply")
-@click.argument("names", nargs=-1, metavar="NAME...")
-@click.option("--apply", is_flag=True, help="Move them; without it, only show what would move and break.")
-def knowledge_archive(names: tuple[str, ...], apply: bool, as_json: bool) -> None:
-    """Move entries and their folders to knowledge/archive/, where no catalog lists them.
-
-    --apply is recorded as your consent; `restore` moves entries back. Without NAME, --apply finishes an
-    interrupted run.
-    """
-    if not names and not apply:
-        raise click.UsageError("name the entries; see `autopoiesis knowledge list`")
-    with invocation().engine() as engine:
-        report = engine.knowledge_entries.archive(names, apply=apply, consent=apply)
-    if emitted_json(as_json, report):
-        return
-    for move in report.moves:
-        _print_move(move, applied=report.applied)
-    for name in report.already:
-        emit(f"{name}: already archived")
-    _print_outcome(report)
-    if report.moves and not apply:
-        emit(f"nothing was moved; to do it: autopoiesis knowledge archive {' '.join(names)} --apply")
-
-
-@knowledge.verb("restore", "mail-context")
-@click.argument("name")
-def knowledge_restore(engine: Engine, name: str, as_json: bool) -> None:
-    """Move an archived entry back."""
-    report = engine.knowledge_entries.restore(name)
-    if emitted_json(as_json, report):
-        return
-    for move in report.moves:
-        emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes)")
-    for each in report.already:
-        emit(f"{each}: not archived")
-    _print_outcome(report)
-
-
 def _in_order(scan: EntryScan) -> list[tuple[int, Entry]]:
     """Entries with their depth, each index before its nested entries."""
     by_location = {entry.location: entry for entry in scan.entries}
@@ -241,26 +202,6 @@ def _link_rows(
     if len(links) > len(rows):
         rows.append(["", f"and {len(links) - len(rows)} more"])
     return rows
-
-
-def _print_move(move: EntryMove, *, applied: bool) -> None:
-    nested = f", {plural(move.entries - 1, 'nested entry', 'nested entries')}" if move.entries > 1 else ""
-    emit(f"{move.source} → {move.target} ({plural(move.files, 'file')}, {move.size:,} bytes{nested})")
-    for link in move.incoming:
-        breaks = "is now broken" if applied else "would break"
-        emit(f"  {link.source}:{link.line}: {link.reference.target} {breaks}")
-    if move.outgoing:
-        count = plural(len(move.outgoing), "relative reference")
-        emit(f"  {count} in it cannot be followed while it is archived")
-
-
-def _print_outcome(report: ArchiveReport) -> None:
-    if report.finished:
-        emit(f"finished an interrupted run: {', '.join(report.finished)}")
-    if report.applied and report.moves:
-        emit(f"{commit_text(report.commit, report.why)}; recorded in logs/cleanup.jsonl")
-    elif report.applied and not report.finished and not report.already:
-        emit("nothing to finish")
 
 
 @group("show", "regenerate")

@@ -227,7 +227,7 @@ def archive_list(engine: Engine, as_json: bool) -> None:
         table([[path, sizes(size)] for path, size in files] + [[f"{path}/", "entry"] for path in entries])
 
 
-@archive.verb("add", "knowledge/people/jonas-brandt.md", "FOLDER --apply")
+@archive.verb("add", "knowledge/people/jonas-brandt.md", "knowledge/mail-context --apply")
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_apply_option
 @_number_option
@@ -236,7 +236,7 @@ def archive_add(
 ) -> None:
     """Move files, or all files in folders, to the archive, and update links to them.
 
-    Knowledge entries are archived as a whole, with `autopoiesis knowledge archive`.
+    A knowledge entry is archived as a whole: name its folder. No catalog lists it then.
     """
     _recover(engine, applied, as_json)
     proposal, moves = engine.retention.archive(paths)
@@ -264,6 +264,8 @@ def _moved(
     if proposal.refused:
         raise ChangeRefused(proposal.refused)
     done = engine.condenser.apply([proposal], number) if applied else _only_shown([proposal])
+    if applied and not done[0].error:
+        engine.retention.note_entries(moves)
     if emitted_json(as_json, {"moves": moves, "done": done[0]}):
         return
     for move in moves:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import PurePosixPath
@@ -20,14 +20,16 @@ from engine.context.fixed import IDENTITY, JOURNAL, PROJECTS
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.knowledge.category_files import Entry, entries
-from engine.knowledge.entries import Inventory, hidden, scan_entries, take_inventory
+from engine.knowledge.entries import Entry as KnowledgeEntry
+from engine.knowledge.entries import EntryScan, Inventory, hidden, scan_entries, take_inventory
 from engine.knowledge.file_changes import FileChange, Step
+from engine.knowledge.footprint import CleanupLog
 from engine.knowledge.harvest.reclaim import too_many
 from engine.knowledge.links import Link, Links, joined
 from engine.knowledge.references import Reference, references
 from engine.lifecycle.proposals import Outcome, Proposal, apply, shown
 from engine.lifecycle.retention.memory import MemoryPlan, plan_memory
-from engine.store.entry_files import SHELVES, folder_of
+from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.paths import is_shared
 from engine.store.zone import local_day
 
@@ -173,6 +175,27 @@ def why_kept(path: str) -> str:
     if path.startswith((*_GENERATED, *_CLASHING)):
         return "files in its folder are never moved"
     return ""
+
+
+_SHARED = frozenset(
+    ("archive", "files", "identity", "journal", "memory", "merged", "people", "private", "procedures",
+     "projects", "prompts", "reference", "shared")
+)  # fmt: skip
+"""Folders in ``knowledge/`` that are never those of one entry."""
+
+
+def why_entry_kept(entry: KnowledgeEntry, inventory: Inventory) -> str:
+    """Why a knowledge entry cannot be archived as a whole; empty if it can."""
+    above, _, name = entry.folder.rpartition("/")
+    below, top = f"{entry.folder}/", KNOWLEDGE.folders[0]
+    if is_shared(below):
+        return "it is shared knowledge; to remove it: autopoiesis share remove"
+    if entry.folder == top or (above == top and name in _SHARED) or above == f"{top}/projects":
+        return "its folder contains more than this entry"
+    if below.startswith(_CLASHING):
+        return "files in its folder are never moved"
+    odd = next((path for path in inventory.symlinks | inventory.special if path.startswith(below)), "")
+    return f"{odd} is not a regular file" if odd else ""
 
 
 def journal_day(path: str) -> date | None:
@@ -330,12 +353,12 @@ class Retention:
     # Archiving on request.
 
     def listed(self) -> list[tuple[str, int]]:
-        """Archived files with their size in bytes, by path, without knowledge entries."""
+        """Archived files with their size in bytes, by path."""
         found = take_inventory(self.knowledge.files.workspace, [ARCHIVE]).files
         return sorted((path, size) for path, size in found.items() if not hidden(path))
 
     def archive(self, paths: Iterable[str]) -> tuple[Proposal, tuple[Move, ...]]:
-        """What archiving files or folders would do.
+        """What archiving files or folders would do. Knowledge entries are archived as a whole.
 
         Raises:
             ChangeRefused: One does not exist, cannot be archived, or is used by a topic or preset.
@@ -344,16 +367,18 @@ class Retention:
         scan = scan_entries(files)
         links = Links(files, scan)
         chosen = self._chosen(paths, ("knowledge", "topics"))
-        entries_of = tuple(f"{entry.folder}/" for entry in scan.entries)
+        whole = _whole_entries(scan, frozenset(chosen))
+        parts = tuple(f"{entry.folder}/" for entry in scan.entries)
         for path in chosen:
-            if path.startswith(entries_of):
-                raise ChangeRefused(
-                    "belongs to a knowledge entry, which is archived as a whole",
-                    where=path,
-                    hint="run: autopoiesis knowledge archive",
-                )
-            if reason := why_kept(path):
-                raise ChangeRefused(f"cannot be archived: {reason}", where=path)
+            if not path.startswith(whole):
+                if path.startswith(parts):
+                    raise ChangeRefused(
+                        "belongs to a knowledge entry, which is archived as a whole",
+                        where=path,
+                        hint="name the folder of the entry",
+                    )
+                if reason := why_kept(path):
+                    raise ChangeRefused(f"cannot be archived: {reason}", where=path)
             naming = [each for each in links.to(path) if each.source.startswith(("topics/", "presets/"))]
             others = [each for each in naming if each.source not in chosen]
             if others:
@@ -390,13 +415,36 @@ class Retention:
         moves, proposal = self._moving(links, chosen, "back-from-the-archive", back=True)
         return proposal, moves
 
+    def note_entries(self, moves: Sequence[Move]) -> None:
+        """Records in the cleanup log which knowledge entries a person has archived or restored.
+
+        Raises:
+            WriteFailed, ReadOnly: It was not recorded.
+        """
+        log = CleanupLog(self.knowledge.files, self.knowledge.clock)
+        markers = {folder_of(each.path): each for each in moves if each.path.endswith(f"/{KNOWLEDGE.marker}")}
+        for folder, marker in markers.items():
+            if any(folder.startswith(f"{other}/") for other in markers):
+                continue
+            inside = [each for each in moves if each.path.startswith(f"{folder}/")]
+            action = "restored" if folder.startswith(f"{ARCHIVE}/") else "archived"
+            log.add(
+                f"{action} knowledge entry {folder.rpartition('/')[2]}",
+                candidates=sum(each.path.endswith(f"/{KNOWLEDGE.marker}") for each in inside),
+                size=sum(each.size for each in inside),
+                dry_run=False,
+                human_approved=True,
+                action=action,
+                path=folder_of(marker.target),
+            )
+
     def _chosen(self, paths: Iterable[str], folders: Sequence[str]) -> list[str]:
         """The given files, and all files of given folders."""
         known = take_inventory(self.knowledge.files.workspace, folders).files
         found: dict[str, None] = {}
         for path in (each.strip().strip("/") for each in paths):
             inside = [name for name in known if name == path or name.startswith(f"{path}/")]
-            inside = [name for name in inside if not hidden(name)]
+            inside = [name for name in inside if not hidden(name) or _is_in_entry(name, known)]
             if not inside:
                 raise ChangeRefused("no such file", where=path, hint="see: autopoiesis archive list")
             found.update(dict.fromkeys(inside))
@@ -426,6 +474,32 @@ class Retention:
 
     def _is_taken(self, path: str) -> bool:
         return self.knowledge.files.workspace.root.joinpath(path).exists()
+
+
+def _is_in_entry(path: str, known: Collection[str]) -> bool:
+    """Whether a file is in the folder of a knowledge entry, archived or not."""
+    while path := folder_of(path):
+        if f"{path}/{KNOWLEDGE.marker}" in known:
+            return True
+    return False
+
+
+def _whole_entries(scan: EntryScan, chosen: Collection[str]) -> tuple[str, ...]:
+    """The folders of the knowledge entries of which all files are chosen, each with a slash behind.
+
+    Raises:
+        ChangeRefused: One cannot be archived.
+    """
+    left = [path for path in scan.inventory.files if path not in chosen]
+    found: list[str] = []
+    for entry in scan.entries:
+        below = f"{entry.folder}/"
+        if entry.location not in chosen or any(path.startswith(below) for path in left):
+            continue
+        if reason := why_entry_kept(entry, scan.inventory):
+            raise ChangeRefused(f"cannot be archived: {reason}", where=entry.folder)
+        found.append(below)
+    return tuple(found)
 
 
 _SUFFIXES = ("", ".md", "/context.md")
