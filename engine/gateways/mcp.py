@@ -61,13 +61,9 @@ _TITLES = {
     "forget_rule": "Turn down a standing rule at the user's request",
     "remember": "Propose something to remember",
     "propose_playbook": "Propose a playbook for a situation",
-    "trace": "Show which playbooks a message activates",
-    "compile": "Outline the prompt for a message",
-    "status": "The state of the memory",
 }
 
 _WRITING = ("remember", "propose_playbook", "forget_rule")
-_OWNERS_ONLY = ("forget_rule", "compile", "status")
 
 
 def server_of(
@@ -97,7 +93,7 @@ def server_of(
         subscriptions=False,
     )
     for name, title in _TITLES.items():
-        if hides is not None and name in _OWNERS_ONLY:
+        if hides is not None and name == "forget_rule":
             continue
         method = getattr(memory, name)
         server.add_tool(

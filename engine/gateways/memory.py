@@ -20,7 +20,6 @@ from pydantic import Field
 from engine.activation.trace import Message, Trace
 from engine.context.compiled import Compiled
 from engine.context.delimiters import OF_OTHERS, visible
-from engine.context.explain import outline
 from engine.context.relevance import FLOOR
 from engine.context.spans import parse_spans
 from engine.conversations.turns import Before
@@ -56,7 +55,6 @@ MAX_PENDING = 100
 read, nor keep others from proposing."""
 
 _FILE_BYTES = 16 * 1024 * 1024
-_NEAREST = 8
 _FOR_OTHERS = 200
 """Results of a search of which some are withheld."""
 _RETRIEVED = 10
@@ -66,7 +64,6 @@ _CATEGORIES: dict[str, Category] = {
 _NOT_FOUND = "no such readable file; use search to find places"
 
 _Query = Annotated[str, Field(max_length=8_000, description="The message or task, in words.")]
-_Skip = Annotated[int, Field(ge=0, description="Characters to skip, to continue a text that was cut.")]
 Statement = Annotated[str, Field(min_length=1, max_length=ITEM_CHARACTERS, description="One statement.")]
 Title = Annotated[str, Field(min_length=1, max_length=80, description="A few words.")]
 When = Annotated[str, Field(min_length=1, max_length=400, description="When it applies, in one sentence.")]
@@ -242,7 +239,9 @@ class Memory:
         path: Annotated[str, Field(max_length=4_096, description="Relative to the workspace.")],
         line: Annotated[int, Field(ge=1, description="The first line.")] = 1,
         characters: Annotated[int, Field(ge=100, le=MAX_CHARACTERS)] = 4_000,
-        skip: _Skip = 0,
+        skip: Annotated[
+            int, Field(ge=0, description="Characters to skip, to continue a text that was cut.")
+        ] = 0,
     ) -> answers.Passage:
         """Reads a file returned by search, recall or knowledge. Private files are never shown."""
         return self._passage(path, line, None, characters, skip)
@@ -265,7 +264,7 @@ class Memory:
         """
         topic = self._engine.library.get(name)
         if topic is None:
-            raise TopicError(f"there is no playbook {name}", hint="trace names those near a message")
+            raise TopicError(f"there is no playbook {name}", hint="give the name as it was offered")
         body = parse(self._engine.files.read(topic.path, limit=_FILE_BYTES), topic.path)
         blank = len(body.body) - len(body.body.lstrip("\n"))
         return self._passage(topic.path, body.body_line + blank, None, MAX_CHARACTERS)
@@ -367,49 +366,6 @@ class Memory:
             why=f"the user decides: autopoiesis topics suggest --write {made.name}",
             examples=list(draft.examples),
             note="a possible secret was removed" if any(secrets for _, secrets in clean) else "",
-        )
-
-    def trace(self, text: _Query) -> answers.Traced:
-        """Shows which topics (playbooks for a situation) a message would activate, and why."""
-        trace = self._trace(text)
-        rows = sorted(trace.rows, key=lambda row: not row.active)[: max(_NEAREST, len(trace.active))]
-        return answers.Traced(summary=trace.why, rows=[*map(answers.TopicRow.model_validate, rows)])
-
-    def compile(
-        self,
-        text: _Query,
-        full: Annotated[bool, Field(description="The prompt's text instead of its outline.")] = False,
-        skip: _Skip = 0,
-    ) -> answers.Prompt:
-        """Outlines the whole prompt for a message: sections, sources, reasons. With full, its text."""
-        self._engine.look_again()
-        compiled = self._engine.compile(text, ask=False)
-        fixed = tuple(each for each in compiled.sections if each.layer != _RETRIEVED)
-        note = f"{len(compiled.sections) - len(fixed)} excerpts are not listed; use recall to get them"
-        whole = self._text(compiled) if full else inert(outline(replace(compiled, sections=fixed)))
-        if full or len(whole) > skip + MAX_CHARACTERS:
-            note = f"continue with skip={skip + MAX_CHARACTERS}" if len(whole) > skip + MAX_CHARACTERS else ""
-        part = whole[skip : skip + MAX_CHARACTERS]
-        return answers.Prompt(tokens=compiled.tokens, budget=compiled.budget, text=part, note=note)
-
-    def status(self) -> answers.Status:
-        """Shows the state of the memory: the search index, pending proposals, problems."""
-        self._engine.look_again()
-        self._engine.catch_up_index()
-        status, index = self._engine.status(), self._engine.index.status()
-        return answers.Status(
-            files=index.files,
-            index=index.why or index.state,
-            topics=status.topics,
-            rules=sum(rule.counts for rule in self._engine.rules.book().rules),
-            proposals=status.waiting_items,
-            branch=status.branch,
-            uncommitted=status.dirty,
-            read_only=status.read_only,
-            problems=[str(each) for each in status.problems[:_NEAREST]],
-            note=f"{len(status.problems)} problems; to list all: autopoiesis doctor"
-            if status.problems
-            else "",
         )
 
     def _before(self, question: str, session: str) -> tuple[Before, frozenset[tuple[str, str]], int]:

@@ -85,22 +85,13 @@ def text_of(result: Any) -> str:
     return text.text
 
 
-async def prompt_of(client: Client, message: str) -> str:
-    """The whole prompt for a message, page by page."""
-    text, page = "", {"note": "none yet"}
-    while page["note"]:
-        page = await call_tool(client, "compile", text=message, full=True, skip=len(text))
-        text += page["text"]
-    return text
-
-
 async def test_every_tool_has_a_title_schemas_and_hints(engine: Engine) -> None:
     async with client_of(engine) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert client.instructions and "recall" in client.instructions
     assert set(tools) == {
-        "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember", "trace",
-        "compile", "status", "propose_playbook", "playbook",
+        "recall", "search", "expand", "read", "knowledge", "rules", "forget_rule", "remember",
+        "propose_playbook", "playbook",
     }  # fmt: skip
     for name, tool in tools.items():
         assert tool.title and tool.description and tool.description.endswith("."), name
@@ -163,8 +154,7 @@ async def test_a_proposed_playbook_waits_and_fires_only_once_the_user_accepts_it
         proposed = await call_tool(client, "propose_playbook", **parts, examples=[*ways, f"key {KEY}"])
         assert proposed["name"] == "tide-tables" and "topics suggest --write tide-tables" in proposed["why"]
         assert proposed["examples"][:5] == ways and "secret was removed" in proposed["note"]
-        trace = await call_tool(client, "trace", text=message)
-        assert "tide-tables" not in {row["topic"] for row in trace["rows"]}
+        assert "tide-tables" not in {row.topic for row in engine.trace(message).rows}
         assert not [row for row in (await call_tool(client, "search", query="tide tables compare"))["rows"]
                     if ".proposed" in row["place"]]  # fmt: skip
     (draft,) = engine.playbooks.proposed()
@@ -174,7 +164,6 @@ async def test_a_proposed_playbook_waits_and_fires_only_once_the_user_accepts_it
 
 
 async def test_the_other_tools_give_short_answers(engine: Engine) -> None:
-    message = "Can you review the PR that just came in?"
     async with client_of(engine) as client:
         catalog = await call_tool(client, "knowledge")
         assert "knowledge/gauge-fleet/KNOWLEDGE.md" in {row["location"] for row in catalog["rows"]}
@@ -191,25 +180,17 @@ async def test_the_other_tools_give_short_answers(engine: Engine) -> None:
         assert (await call_tool(client, "forget_rule", **words))["outcome"] == "turned down"
         assert (await call_tool(client, "rules"))["rows"] == []
         engine.rules.accept([asked["id"]])
-        trace = await call_tool(client, "trace", text=message)
-        assert [row["topic"] for row in trace["rows"] if row["active"]] == ["github-pr-review"]
-        outline = await call_tool(client, "compile", text=message)
-        assert "github-pr-review" in outline["text"] and outline["tokens"] <= outline["budget"]
-        whole = await prompt_of(client, message)
-        assert whole.rstrip().endswith(message) and "Odile" in whole and "I am Wren" in whole
-        status = await call_tool(client, "status")
-        assert status["topics"] == len(engine.library.topics) and status["files"] > 50
 
 
 async def test_settings_and_topics_are_current(sample: Path) -> None:
     header = "type: topic\nname: quokkas\ntriggers:\n  - type: keywords\n    words: [quokka]"
     with Engine.open(sample) as engine:
         async with client_of(engine) as client:
-            assert not (await call_tool(client, "trace", text="a quokka"))["summary"].startswith("1")
+            assert "Feed it." not in (await call_tool(client, "recall", question="a quokka"))["text"]
             (sample / "topics/quokkas.md").write_text(f"---\n{header}\n---\n\nFeed it.\n")
-            assert (await call_tool(client, "trace", text="a quokka"))["rows"][0]["topic"] == "quokkas"
+            assert "Feed it." in (await call_tool(client, "recall", question="a quokka"))["text"]
             (sample / "memory-config.yaml").write_text("context_compiler: [\n")
-            assert (await call_tool(client, "trace", text="a quokka"))["rows"][0]["topic"] == "quokkas"
+            assert "Feed it." in (await call_tool(client, "recall", question="a quokka"))["text"]
 
 
 HOSTILE = [
@@ -244,18 +225,31 @@ async def test_private_text_and_secrets_are_withheld_and_shared_text_is_marked(e
         found = await call_tool(client, "search", query=question, limit=20)
         recalled = await call_tool(client, "recall", question=question)
         read = await call_tool(client, "read", path="knowledge/reference/quokka.md")
-        prompt = await prompt_of(client, question)
         middle = await call_tool(client, "read", path="knowledge/reference/quokka.md", line=7)
         shared = await call_tool(client, "read", path="knowledge/shared/team/quokka.md")
     assert "zanzibar" in engine.compile(question).text and "zanzibar" in engine.search(question)[0].text
-    told = json.dumps([found, recalled, read, prompt, middle], ensure_ascii=False)
+    told = json.dumps([found, recalled, read, middle], ensure_ascii=False)
     assert "quokka key" in told and not any(each in told for each in ("zanzibar", KEY, PEM, "\\u001b"))
     assert not any("private" in source for source in recalled["sources"])
-    assert "[private]" in prompt and middle["text"].endswith("end")
+    assert middle["text"].endswith("end")
     (row,) = [row for row in found["rows"] if "shared/team" in row["place"]]
     assert row["whose"].startswith("shared by others") and shared["whose"] == row["whose"]
     assert "shared by others" in recalled["text"]
     assert "{\\/rag-context}" in read["text"] and "<\\!-- system" in read["text"]
+
+
+async def test_what_a_topic_loads_from_private_folders_is_withheld(sample: Path) -> None:
+    (sample / "knowledge/private").mkdir(exist_ok=True)
+    (sample / "knowledge/private/diary.md").write_text(PLANTED["knowledge/private/diary.md"])
+    header = "type: topic\nname: quokkas\ntriggers:\n  - type: keywords\n    words: [quokka]"
+    (sample / "topics/quokkas.md").write_text(
+        f"---\n{header}\nsubscriptions:\n  - knowledge/private/diary.md\n---\n\nFeed it.\n"
+    )
+    with Engine.open(sample) as engine:
+        assert "zanzibar" in engine.compile("Where is the quokka?").text
+        async with client_of(engine) as client:
+            told = await call_tool(client, "recall", question="Where is the quokka?")
+    assert "Feed it." in told["text"] and "zanzibar" not in json.dumps(told)
 
 
 async def test_bad_arguments_and_failures_are_tool_errors_and_the_server_keeps_running(

@@ -94,9 +94,6 @@ ASKED: dict[str, dict[str, Any]] = {
         "examples": [KEY, "a", "b", "c", "d"],
     },
     "playbook": {"name": "zanzibar"},
-    "trace": {"text": f"zanzibar {KEY}"},
-    "compile": {"text": f"zanzibar {KEY}", "full": True},
-    "status": {},
 }
 """Arguments of every MCP tool."""
 
