@@ -22,7 +22,7 @@ from engine.knowledge.harvest.reading import (
 from engine.knowledge.item import Origin
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.turn import KnowledgeChange, Turn
+from engine.transcripts.turn import TOOL, KnowledgeChange, Turn
 from tests.cases import each_case
 from tests.knowledge.extract_support import claude_code, records, source_of, talk, workspace
 
@@ -53,7 +53,7 @@ def test_every_byte_belongs_to_one_turn(tmp_path: Path) -> None:
 def test_plain_text_with_labelled_paragraphs_is_read(tmp_path: Path, newline: str) -> None:
     text = (
         "Notes of a call.\n\nuser: Where is\nthe key?\n\n"
-        "**Assistant:** Under the mat.\n\nThe red one.\n\nuser: ok\n"
+        "Assistant: Under the mat.\n\nThe red one.\n\nuser: ok\n"
     )
     source = source_of(tmp_path, text.replace("\n", newline), "call.txt")
     assert [role_and_text(turn) for turn in source.turns] == [
@@ -63,8 +63,17 @@ def test_plain_text_with_labelled_paragraphs_is_read(tmp_path: Path, newline: st
         ("user", "ok"),
     ]
     data = text.replace("\n", newline).encode()
-    starts = [data.index(label) for label in (b"user: Where", b"**Assistant", b"user: ok")]
+    starts = [data.index(label) for label in (b"user: Where", b"Assistant", b"user: ok")]
     assert source.sizes == (starts[0], starts[1] - starts[0], starts[2] - starts[1], len(data) - starts[2])
+
+
+def test_what_is_labelled_as_a_tools_is_outside_text(tmp_path: Path) -> None:
+    text = "user: Look.\n\nassistant: I look.\n\ntool: The key is blue.\n\nassistant: It is red.\n"
+    source = source_of(tmp_path, text, "call.txt")
+    assert [(turn.role, turn.kind) for turn in source.turns] == [
+        ("user", ""), ("agent", ""), ("system", TOOL), ("agent", ""),
+    ]  # fmt: skip
+    assert "blue" in source.voices.tool and "blue" not in source.voices.agent
 
 
 def test_a_label_in_code_or_inside_a_paragraph_starts_no_turn(tmp_path: Path) -> None:

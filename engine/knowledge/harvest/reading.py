@@ -3,9 +3,9 @@
 The hashed bytes are the bytes that are read, so the ledger proves what was examined (design 6.2). A file that
 is too large is hashed in blocks and not kept in memory.
 
-The generic formats, labelled plain text and JSON lines with a role, can be forged: anyone who can add a
-paragraph that starts with ``user:`` speaks as the person. A label therefore counts only at the start of a
-paragraph, and never in fenced code or a quotation.
+The generic formats, texts with labels and JSON lines with a role, can be forged: anyone who can add a
+paragraph that starts with ``user:`` speaks as the person. A label therefore never counts in fenced code or a
+quotation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
@@ -27,9 +27,9 @@ from engine.context.quoting import bare
 from engine.knowledge.harvest.inquiry import said_in
 from engine.provenance.tools import brings_outside, reads_document
 from engine.provenance.voices import Voices
+from engine.transcripts.chats.labelled import ROLES, TOOLS
 from engine.transcripts.chats.read import read_chat
 from engine.transcripts.days import iso
-from engine.transcripts.escape import Fences, outside
 from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Line, Record, read_lines
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
@@ -37,7 +37,7 @@ from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD
-from engine.transcripts.turn import MEMORY, QUOTED, TOOL, KnowledgeChange, Role, Text, ToolCall, Turn
+from engine.transcripts.turn import MEMORY, QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -180,44 +180,33 @@ def _is_text(data: bytes) -> bool:
 
 def _text(path: str, data: bytes) -> _Parsed | None:
     transcript = parse(data, path)
-    turns: Sequence[Turn] = transcript.turns
-    if any(turn.line for turn in turns):
-        places = [0, *(match.end() for match in re.finditer(b"\n", data))]
-        starts = [places[max(turn.line - 1, 0)] for turn in turns]
-    else:
-        # Keeps the length, so that positions match those in the file.
-        text = data.decode("utf-8", "surrogateescape").replace("\r\n", " \n")
-        found = labelled_turns(text)
-        if not found and any(turn.text.strip() for turn in turns):
-            return _chat(path, data)
-        starts = list(_byte_places(text, [start for _, start in found])) if found else [0] * len(turns)
-        turns = [turn for turn, _ in found] or turns
-    sizes = [after - before for before, after in pairwise([0, *starts[1:], len(data)])] if turns else []
+    turns = transcript.turns
+    if any(turn.text.strip() for turn in turns) and not any(turn.line for turn in turns):
+        return _chat(path, data)
     author = str(transcript.header.get(AUTHOR_FIELD) or "")
     began = transcript.started or transcript.ended
-    return _Parsed(turns, sizes, transcript.session_id, began, author=author)
+    return _Parsed(turns, _sizes(turns, data), transcript.session_id, began, author=author)
 
 
 def _chat(path: str, data: bytes) -> _Parsed | None:
-    """A chat history or export of another program; ``None`` if it is neither.
-
-    The byte ranges of its turns are unknown, so each turn gets a share by the length of its text.
-    """
+    """A chat history or export of another program, or a text with labels; ``None`` if it is neither."""
     found = read_chat(data, path)
-    if found is None:
-        return None
-    weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in found.turns]
-    ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
-    sizes = [end - start for start, end in pairwise([0, *ends])]
-    return _Parsed(found.turns, sizes, found.session_id)
+    return _Parsed(found.turns, _sizes(found.turns, data), found.session_id) if found is not None else None
 
 
-def _byte_places(text: str, places: Iterable[int]) -> Iterator[int]:
-    done = total = 0
-    for place in places:
-        total += len(text[done:place].encode("utf-8", "surrogateescape"))
-        done = place
-        yield total
+def _sizes(turns: Sequence[Turn], data: bytes) -> list[int]:
+    """The bytes of each turn, from its line to the next one's.
+
+    If the lines are unknown, each turn gets a share by the length of its text.
+    """
+    lines = [turn.line for turn in turns]
+    if all(lines) and lines == sorted(lines):
+        places = [0, *(match.end() for match in re.finditer(b"\n", data))]
+        ends = [*(places[line - 1] for line in lines[1:]), len(data)]
+    else:
+        weights = [sum(len(str(block)) for block in turn.blocks) + 1 for turn in turns]
+        ends = [len(data) * done // sum(weights) for done in accumulate(weights)]
+    return [end - start for start, end in pairwise([0, *ends])] if turns else []
 
 
 def _log(path: str, data: bytes) -> _Parsed | None:
@@ -285,44 +274,6 @@ def _without_injected(turn: Turn) -> Turn:
     return replace(own, blocks=blocks)
 
 
-_LABELS_OF: dict[Role, str] = {
-    "user": "user human",
-    "agent": "assistant agent model ai claude chatgpt",
-    "system": "system developer tool function",
-}
-_ROLES = {label: role for role, labels in _LABELS_OF.items() for label in labels.split()}
-_LABEL = re.compile(
-    r"(?:\A\ufeff?\s*|\n[ \t]*\n)"
-    rf"(?P<label>(?:\*\*)?(?P<who>{'|'.join(_ROLES)})(?:\*\*)?[ \t]*:(?:\*\*)?)(?=\s)",
-    re.IGNORECASE,
-)
-
-
-def labelled_turns(text: str) -> list[tuple[Turn, int]]:
-    """The turns of a plain text with labelled paragraphs such as ``user: …``, each with its start index.
-
-    ``text`` has ``\\n`` line ends. Text before the first label is a system turn. Empty unless both a person
-    and an agent speak.
-    """
-    labels = list(outside(Fences(text).blocks(), _LABEL.finditer(text), lambda match: match.start("label")))
-    speakers = [match["who"].lower() for match in labels]
-    if not {"user", "agent"} <= {_ROLES[label] for label in speakers}:
-        return []
-    starts = [match.start("label") for match in labels]
-    ends = [*starts[1:], len(text)]
-    turns = [
-        (_labelled_turn(label, text[match.end() : end]), start)
-        for label, match, start, end in zip(speakers, labels, starts, ends, strict=True)
-    ]
-    above = text[: starts[0]].strip("\ufeff \t\n")
-    return [(_labelled_turn("system", above), 0), *turns] if above else turns
-
-
-def _labelled_turn(label: str, text: str) -> Turn:
-    plain = "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip()
-    return Turn(_ROLES[label], "", (Text(plain),) if plain else (), TOOL if label in _OUTSIDE else "")
-
-
 def turns_of(line: Line) -> list[Turn]:
     """The turns in a JSON line of a common format: ``{"role": …, "content": …}``, alone, as a ``message``, or
     in a list of ``messages``; empty if there is no role.
@@ -335,10 +286,10 @@ def _turns_of(record: Record) -> Iterator[Turn]:
     messages = listed if isinstance(listed, list) else [nested if isinstance(nested, dict) else record]
     for message in messages:
         label = (text_of(message, "role") or text_of(message, "sender")).lower()
-        role = _ROLES.get(label)
+        role = ROLES.get(label)
         if role is not None:
             text = strip_injected("\n\n".join(_texts(message))).strip()
-            kind = TOOL if label in _OUTSIDE else ""
+            kind = TOOL if label in TOOLS else ""
             yield Turn(role, _clock(record), (Text(text),) if text else (), kind)
 
 
@@ -397,7 +348,7 @@ def tool_output(record: Any) -> Iterator[str]:
             stack += [(each, within) for each in reversed(value)]
         elif isinstance(value, dict):
             kind = text_of(value, "type")
-            within = within or "result" in kind or "output" in kind or text_of(value, "role") in _OUTSIDE
+            within = within or "result" in kind or "output" in kind or text_of(value, "role") in TOOLS
             stack += [
                 (each, within or key in ("toolUseResult", "tool_result", "output"))
                 for key, each in reversed(value.items())
@@ -415,6 +366,3 @@ def _objects(record: Any) -> Iterator[Record]:
             stack += value.values()
         elif isinstance(value, list):
             stack += value
-
-
-_OUTSIDE = frozenset({"tool", "function"})

@@ -17,7 +17,7 @@ from engine.transcripts.chats import cursor_text
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
 from engine.transcripts.chats.wrapped import unwrapped_text
 from engine.transcripts.escape import Fences, outside_code
-from engine.transcripts.turn import Role
+from engine.transcripts.turn import TOOL, Role
 
 NAME = "chat"
 
@@ -41,6 +41,8 @@ ROLES: dict[str, Role] = {
     "tool result": "system", "tool output": "system",
 }  # fmt: skip
 """The role of each speaker label, in lower case."""
+TOOLS = frozenset({"tool", "function", "tool result", "tool output"})
+"""The labels above what a tool returned."""
 
 _WHO = "|".join(re.escape(name) for name in sorted(ROLES, key=len, reverse=True))
 _STAMP = (
@@ -154,7 +156,8 @@ def read(text: str) -> Chat | None:
             chat.drop("thinking", reply.thoughts)
             chat.drop("tool-output", reply.results)
             body = reply.text
-        chat.say(label.role, body.lstrip(" \t"), label.at, line=line + 1)
+        kind = TOOL if label.who.lower() in TOOLS else ""
+        chat.say(label.role, body.lstrip(" \t"), label.at, kind=kind, line=line + 1)
         for name, summary in reply.calls if reply is not None else ():
             chat.call(name, summary, at=label.at)
     return chat.chat(exported["what"].lower() if exported is not None else NAME)
