@@ -89,13 +89,13 @@ class Discussions:
             since=since,
             providers=by_provider(engine.costs.log.records(since), states, now),
             discussions=with_titles(states, engine.workspace),
-            misses=engine.prefixes.misses(self._ttl_s(service), self.price_of_misses()),
+            misses=engine.prefixes.misses(self._ttl_s(service), self._price_of_misses()),
             provider=service.name,
             model=service.model,
             settings=engine.config.cache,
         )
 
-    def price_of_misses(self) -> Callable[[int], float | None]:
+    def _price_of_misses(self) -> Callable[[int], float | None]:
         """Returns a function for the extra US dollars of tokens sent to the chat model instead of being read
         from its cache; ``None`` if the price is unknown.
         """

@@ -45,15 +45,6 @@ def planted(sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     return lambda: sorted(each.name for each in marks.iterdir())
 
 
-def test_cache_check_runs_nothing_planted(
-    apo: Command, sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert apo("cache", "check", "hello", "-C", sample).code == 0
-    monkeypatch.chdir(sample)
-    assert apo("cache", "check", "hello", "-C", ".").code == 0
-    assert planted() == []
-
-
 def test_a_command_line_of_the_workbench_runs_nothing_planted(
     sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

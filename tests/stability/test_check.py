@@ -1,30 +1,19 @@
-"""The check of a workspace: a repeated message, the latest recorded turns, and later edits."""
+"""The check of a workspace: the latest recorded turns, and later edits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-
-import pytest
-
-from engine.context.compiled import Compiled
-from engine.errors import AutopoiesisError
-from engine.stability.check import Check, check, repeat
+from engine.stability.check import Check, check
 from tests.stability.conftest import DIGEST, ENTRY, MEMORY, SOUL, Desk
 
 
-def checked(
-    desk: Desk, *, discussion: str | None = None, last: int = 10, there: Callable[[], Compiled] | None = None
-) -> Check:
-    return check(desk.compile, there or desk.compile, desk.log, desk.files, discussion=discussion, last=last)
+def checked(desk: Desk, *, discussion: str | None = None, last: int = 10) -> Check:
+    return check(desk.compile(), desk.log, desk.files, discussion=discussion, last=last)
 
 
 def test_a_workspace_without_a_log_can_be_checked(desk: Desk) -> None:
     found = checked(desk)
-    assert found.repeat.equal and found.repeat.bytes == len(desk.compile().text.encode())
     assert (found.discussion, found.turns, found.used, found.since) == (None, (), None, None)
     assert found.prefix.sections == 4 and len(found.prefix.boundaries) == 3
-    assert [tally.ttl_s for tally in found.misses] == [300, 3600]
 
 
 def test_turns_are_compared_with_the_previous_turn(desk: Desk) -> None:
@@ -65,45 +54,3 @@ def test_the_session_can_be_given(desk: Desk) -> None:
     found = checked(desk, discussion="ses_a")
     assert len(found.turns) == 1 and found.since is not None
     assert checked(desk, discussion="ses_c").turns == ()
-
-
-def test_a_different_prefix_for_the_same_message_is_a_defect(desk: Desk) -> None:
-    one = desk.compile()
-    desk.write(SOUL, "---\ntype: identity\n---\n\nI am.\nIt is 8:01.\n")
-    other = desk.compile()
-    found = repeat(one, other)
-    assert (found.equal, found.in_prefix, found.layer, found.name) == (False, True, 5, "persona")
-    assert (found.label, found.source, found.diff) == (
-        "identity:SOUL.md",
-        SOUL,
-        ("-I answer.", "+It is 8:01."),
-    )
-    assert one.text.encode()[: found.byte] == other.text.encode()[: found.byte]
-
-
-def test_a_difference_after_the_prefix_is_reported_too(desk: Desk) -> None:
-    found = repeat(desk.compile("Hello"), desk.compile("Hullo"))
-    assert (found.equal, found.in_prefix, found.layer, found.name) == (False, False, 12, "message")
-    assert found.diff[-2:] == ("-Hello", "+Hullo")
-
-
-def test_the_other_process_is_blamed_only_if_no_file_changed(desk: Desk) -> None:
-    def edited() -> Compiled:
-        desk.write(SOUL, "I was edited in between.\n")
-        return desk.compile()
-
-    assert checked(desk, there=edited).repeat.equal
-    strange = replace(desk.compile(), text="something else")
-    assert not checked(desk, there=lambda: strange).repeat.equal
-
-
-def test_constantly_changing_files_are_not_a_defect(desk: Desk) -> None:
-    numbers: Iterator[int] = iter(range(99))
-
-    def edited() -> Compiled:
-        desk.write(SOUL, f"Edit {next(numbers)}.\n")
-        return desk.compile()
-
-    # In three attempts, the second prompt differs and the first cannot be reproduced.
-    with pytest.raises(AutopoiesisError, match="changed while compiling the prompt"):
-        checked(desk, there=edited)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine.discussions.caches import tree_of
-from engine.errors import AutopoiesisError
-from engine.store import programs
-from tui.cli.base import emit, emit_json, emitted_json, group, invocation, plain, read_text, table
+from tui.cli.base import emit, emit_json, emitted_json, group, plain, table
 from tui.cli.costs import cost_text, signed
 from tui.render.figures import count, dollars, left, plural
 from tui.render.words import SETTINGS, cached_now, last_miss, stays
 
 if TYPE_CHECKING:
-    from engine.context.compiled import Compiled
     from engine.context.stability import Break
     from engine.discussions.caches import DiscussionCacheState
     from engine.discussions.overview import CacheOverview, DiscussionCache, ProviderCaches
@@ -34,13 +27,8 @@ _TITLE = 40
 _NONE = "no discussions yet; send a message with: autopoiesis send TEXT"
 _DAYS = 30
 _MOST_DAYS = 365
-_MESSAGE = "What is next?"
-"""The default message; any will do, because the prefix does not depend on it."""
-_START = "from tui.cli.cache import compile_once; compile_once()"
-_DEADLINE_S = 120
 _SHOWN_CHARACTERS = 96
 _SHOWN_BEFORE = 32
-_DIFF_LINES = 20
 _INDENT = " " * 9
 
 
@@ -253,116 +241,27 @@ def _value_text(value: object) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
-@cache.verb("check", "", '"What did Odile ask for?" --session ses_1a2b3c4d --last 5', "--json")
-@click.argument("text", default=_MESSAGE)
-@click.option(
-    "--session",
-    "session_id",
-    metavar="ID",
-    help="The session whose turns are compared; the message is compiled as its next one.",
-)
+@cache.verb("check", "", "--session ses_1a2b3c4d --last 5", "--json")
+@click.option("--session", "session_id", metavar="ID", help="The session whose turns are compared.")
 @click.option(
     "--last", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How many turns."
 )
-def cache_check(text: str, session_id: str | None, last: int, as_json: bool) -> int:
-    """Check that the stable prefix stays the same, and show what broke it.
+def cache_check(engine: Engine, session_id: str | None, last: int, as_json: bool) -> None:
+    """Show whether the stable prefix stays the same, and what broke it.
 
-    Compiles TEXT here and in a fresh process and compares the bytes; any message will do, because the prefix
-    does not depend on it (`-` reads standard input). Then compares the latest recorded turns with each other,
-    and the last of them with what would be sent now. The gate is not asked, and nothing is recorded.
-
-    Exit code 0: the two prompts are identical. 1: they differ, which is a bug in this program. A prefix
-    broken by an edit is reported, but is not an error.
+    Compares the latest recorded turns with each other, and the last of them with what would be sent now. The
+    gate is not asked, and nothing is recorded.
     """
     from engine.stability.check import check  # noqa: PLC0415 — `--help` must not load the engine
 
-    message = read_text(text)
-    with invocation().engine() as engine:
-        session = session_id or ""
-        found = check(
-            lambda: engine.compile(message, session_id=session, ask=False),
-            lambda: _compile_in_fresh_process(engine, message, session),
-            engine.prefixes,
-            engine.files,
-            discussion=session_id,
-            last=last,
-            dollars=engine.discussions.price_of_misses(),
-        )
-    if as_json:
-        emit_json(found)
-    else:
+    compiled = engine.compile("What is next?", session_id=session_id or "", ask=False)
+    found = check(compiled, engine.prefixes, engine.files, discussion=session_id, last=last)
+    if not emitted_json(as_json, found):
         _print_check(found)
-    return 0 if found.repeat.equal else 1
-
-
-def compile_once() -> None:
-    """The fresh process: compiles the request on standard input and prints the prompt as JSON."""
-    from engine.engine import Engine  # noqa: PLC0415 — `--help` must not load the engine
-
-    request = json.load(sys.stdin)
-    now = datetime.fromisoformat(request["now"])
-    try:
-        with Engine.open(request["workspace"], clock=lambda: now) as engine:
-            compiled = engine.compile(request["text"], session_id=request["session"], ask=False)
-    except AutopoiesisError as error:
-        sys.exit(str(error))
-    click.echo(json.dumps(plain(compiled)))
-
-
-def _compile_in_fresh_process(engine: Engine, message: str, session: str) -> Compiled:
-    """Compiles the prompt in a process with another hash seed, where sets iterate in another order."""
-    request = {
-        "workspace": str(engine.workspace.root),
-        "text": message,
-        "session": session,
-        "now": engine.clock().isoformat(),
-    }
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    try:
-        done = subprocess.run(
-            programs.python(_START),
-            input=json.dumps(request).encode("ascii"),
-            capture_output=True,
-            env=programs.surroundings({"PYTHONHASHSEED": seed}),
-            timeout=_DEADLINE_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise AutopoiesisError(
-            f"the second compile took more than {_DEADLINE_S} s", hint="try again"
-        ) from error
-    if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [
-            f"exit code {done.returncode}"
-        ]
-        raise AutopoiesisError(f"the second compile failed: {lines[-1]}", hint="run: autopoiesis doctor")
-    return _compiled_from(json.loads(done.stdout))
-
-
-def _compiled_from(tree: dict[str, Any]) -> Compiled:
-    """A prompt from its JSON, without ``left_out`` and ``slots``."""
-    from engine.context.compiled import Compiled, Section  # noqa: PLC0415 — `--help` must not load the engine
-
-    return Compiled(
-        text=tree["text"],
-        tokens=tree["tokens"],
-        budget=tree["budget"],
-        reply_reserve=tree["reply_reserve"],
-        sections=tuple(Section(**section) for section in tree["sections"]),
-        left_out=(),
-        slots=(),
-        stable_prefix_length=tree["stable_prefix_length"],
-        boundaries=tuple(tree["boundaries"]),
-        active_topics=tuple(tree["active_topics"]),
-        dropped_turns=tree["dropped_turns"],
-    )
 
 
 def _print_check(found: Check) -> None:
     size = found.prefix
-    emit(f"twice    {_repeated(found)}")
-    for line in found.repeat.diff[:_DIFF_LINES]:
-        emit(f"{_INDENT}{line}")
     ends = ", ".join(f"{tokens:,}" for tokens in size.boundaries)
     emit(
         f"prefix   {size.tokens:,} tokens, {size.bytes:,} bytes, {size.sections} sections"
@@ -377,21 +276,6 @@ def _print_check(found: Check) -> None:
         emit(f"since    {_when(found.used.at)}: {_place(found.since)}")
         _print_lines(found.since)
     _print_turns(found)
-    _print_misses(found.misses)
-
-
-def _repeated(found: Check) -> str:
-    repeat = found.repeat
-    if repeat.equal:
-        return f"the same {repeat.bytes:,} bytes here and in a fresh process"
-    part = "stable prefix" if repeat.in_prefix else "prompt, after its stable prefix,"
-    text = f"DIFFERENT: the {part} differs at byte {repeat.byte:,}"
-    if repeat.layer:
-        place = repeat.source or repeat.label
-        text += f", layer {repeat.layer} ({repeat.name}), {place}" + (
-            f":{repeat.line}" if repeat.line else ""
-        )
-    return f"{text}; this is a bug, please report it"
 
 
 def _print_turns(found: Check) -> None:
@@ -437,27 +321,6 @@ def _around(before: str, after: str) -> tuple[str, str]:
         return ("…" if start else "") + shown + ("…" if len(line) > start + len(shown) else "")
 
     return (cut(before) if before else "", cut(after) if after else "")
-
-
-def _print_misses(tallies: tuple[Misses, ...]) -> None:
-    emit(f"\nbroken prefixes, this month and last: {tallies[0].turns:,} prompts")
-    for tally in tallies:
-        text = (
-            f"  {_span(tally.ttl_s)} cache: {tally.followed:,} in time, {tally.kept:,} with the prefix intact"
-        )
-        if tally.broken:
-            text += f", {tally.broken:,} broken: {tally.lost:,} tokens sent again{_dollars(tally.dollars)}"
-        emit(text)
-        for culprit in tally.culprits:
-            layer = f"layer {culprit.layer} ({culprit.name})" if culprit.layer else "unknown"
-            emit(
-                f"    {culprit.times:>4,} ×  {culprit.lost:>8,}{_dollars(culprit.dollars)}"
-                f"  {layer}  {culprit.source}"
-            )
-
-
-def _dollars(amount: float | None) -> str:
-    return "" if amount is None else f", ${amount:.4f}"
 
 
 def _span(seconds: float) -> str:
