@@ -305,24 +305,17 @@ class Engine(Parts):
         is_wanted = category in (None, "journal")
         return (with_recaps(self.files, query, self.today, found) if is_wanted else found)[:limit]
 
-    def backtest(
-        self, last: int = 0, progress: Callable[[int, int], object] = lambda _done, _of: None
-    ) -> Backtest:
-        """What agents would have been told in the past, with this memory. Some fifty prompts a second.
-
-        Args:
-            last: Plays only the last sessions; 0 for all.
-        """
-        return self.what_if({}, last, progress)[0]
-
     def what_if(
         self,
         changes: Mapping[str, str],
         last: int = 0,
         progress: Callable[[int, int], object] = lambda _done, _of: None,
     ) -> tuple[Backtest, Backtest]:
-        """As ``backtest``: with the settings as they are, and with some of them changed, by name. They are
-        not written.
+        """What agents would have been told in the past with this memory, some fifty prompts a second: with
+        the settings as they are, and with some of them changed, by name. They are not written.
+
+        Args:
+            last: Plays only the last sessions; 0 for all.
 
         Raises:
             ConfigError, DocumentError: There is no such setting, or the value is not allowed.

@@ -173,15 +173,6 @@ class Reader:
             self._seen[path] = self._load(path)
         return self._seen[path]
 
-    def raw(self, path: str) -> str:
-        """A file as it is; empty if it cannot be read, which is no problem."""
-        try:
-            split_relative(path)
-            data = self._source.read(path)
-        except (FileNotFoundError, AutopoiesisError):
-            return ""
-        return "" if b"\0" in data else data.decode("utf-8", "replace")
-
     def usable(self, path: str, *, main_session: bool) -> tuple[Loaded | None, str]:
         """A listed file with text, or the reason why it is unusable."""
         if is_memory(path) and not main_session:

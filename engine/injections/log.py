@@ -144,10 +144,6 @@ class InjectionLog:
         """The last injections, newest first."""
         return tuple(itertools.islice(self.backwards(), count))
 
-    def every(self) -> tuple[Injection, ...]:
-        """Every injection, oldest first; reads the whole log."""
-        return tuple(self.backwards())[::-1]
-
     def by_file(self) -> tuple[FileUse, ...]:
         """Every file that was injected, most useful first; reads the whole log."""
         injected_in, tokens, useful = Counter[str](), Counter[str](), Counter[str]()

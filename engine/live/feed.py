@@ -254,11 +254,6 @@ class FeedLog:
             newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]
         return newest[::-1]
 
-    def at(self, key: str) -> FeedEntry | None:
-        """The entry with a key."""
-        with self._guard:
-            return self._entries.get(key)
-
 
 def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
     """The last turns and commits with which a feed starts, oldest first.

@@ -240,20 +240,10 @@ class Playbooks:
 
     # The past
 
-    def replay(self, topic: str, progress: Progress = silent, *, most: int = MOST_MESSAGES) -> Replay:
-        """Plays what the person typed in the past to a playbook.
-
-        Raises:
-            TopicError: There is no such topic.
-        """
-        if self.library.get(topic) is None:
-            raise TopicError(f"there is no topic {shown(topic)}", hint="see: autopoiesis topics list")
-        return self.replay_all(progress, [topic], most=most)[topic]
-
     def replay_all(
         self, progress: Progress = silent, topics: Iterable[str] = (), *, most: int = MOST_MESSAGES
     ) -> dict[str, Replay]:
-        """As ``replay``, for some playbooks at once; by default for all."""
+        """Plays what the person typed in the past to some playbooks; by default to all."""
         messages, left_out = asked(self.conversations, most)
         names = tuple(topics) or tuple(topic.name for topic in self.library.topics)
         return replays(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 from engine.redaction.names import meaning
@@ -105,17 +104,3 @@ def _surprise(parts: list[str]) -> tuple[float, int]:
             before = at
             count += 1
     return total / 10, count
-
-
-def pairs(words: list[str]) -> list[int]:
-    """Tenths of a bit by which a letter is less likely after another, or (27th) at the start, than by chance."""  # noqa: E501
-    seen = [[0.5] * 26 for _ in range(27)]
-    for word in words:
-        before = 26
-        for letter in word:
-            at = _ALPHABET.find(letter)
-            if at < 0:
-                break
-            seen[before][at] += 1
-            before = at
-    return [round(-10 * math.log2(26 * each / sum(row))) for row in seen for each in row]

@@ -30,7 +30,7 @@ FAULT_POINTS: frozenset[str] = frozenset(
         "lock:acquire",
         "commit:blobs", "commit:tree", "commit:object", "commit:reference", "commit:index",
         "commit:folder-fsync",
-        "tag:reference", "batch:submit", "batch:note", "batch:poll", "batch:results",
+        "tag:reference",
         "sync:fetch", "sync:plan", "sync:apply", "sync:push",
     }
 )  # fmt: skip

@@ -46,8 +46,8 @@ def test_rules_are_optional_in_a_record(log: Log) -> None:
     log.log.record(prompt("a.md"), "What is new?", rules=shown)
     with log.month().open("a") as file:
         file.write('{"id":"x","rules":{"held":[7],"called":[],"tokens":1}}\n')
-    assert [each.rules for each in log.log.every()] == [None, shown]
-    assert log.log.every()[0].useful
+    newest, oldest = log.log.backwards()
+    assert (newest.rules, oldest.rules) == (shown, None) and oldest.useful
 
 
 def test_only_sections_chosen_for_the_message_are_recorded(log: Log) -> None:

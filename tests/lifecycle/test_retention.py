@@ -51,7 +51,7 @@ def test_memory_over_its_cap_is_archived_line_by_line_with_reasons(tmp_path: Pat
     assert any("says the same" in each.why for each in plan.memory.going)
     assert "oldest" in plan.memory.going[0].why
     assert desk.read(MEMORY) == text, "a plan writes nothing"
-    (done,) = desk.retention.apply(plan)
+    (done,) = desk.condenser.apply(plan.proposals)
     after = desk.read(MEMORY)
     assert after.count("\n") == plan.memory.lines_after and "Never on a Friday" in after
     assert f"line_count: {plan.memory.lines_after}\n" in after
@@ -69,7 +69,7 @@ def test_a_duplicate_goes_without_the_entry_that_has_more_below_the_same_line(tm
     desk.put({MEMORY: f"{memory(26)}{line}\n\n{code}\n## Seasons\n\n{kept}"})
     plan = desk.retention.plan()
     assert next(each.why for each in plan.memory.going if each.line == line).endswith("says the same")
-    desk.retention.apply(plan)
+    desk.condenser.apply(plan.proposals)
     after = desk.read(MEMORY)
     assert after.endswith(f"{code}\n## Seasons\n\n{kept}")
     assert after.count(line) == 2
@@ -133,7 +133,7 @@ def test_a_file_with_the_name_of_an_archived_one_gets_a_numbered_name(tmp_path: 
     desk.put({f"archive/{name}": "# Before\n" for name in names[::2]})
     desk.put({f"knowledge/{name}": f"# Again: {name}\n" for name in names}, commit=False)
     set_age(desk, 200, *(f"knowledge/{name}" for name in names))
-    desk.retention.apply(desk.retention.plan())
+    desk.condenser.apply(desk.retention.plan().proposals)
     there = sorted(path.relative_to(tmp_path).as_posix() for path in (tmp_path / "archive").rglob("*.md"))
     assert there == [
         "archive/journal/2025-01-02-2.md", "archive/journal/2025-01-02.md",
@@ -169,11 +169,11 @@ def test_archiving_too_many_files_needs_confirmation_of_the_number(tmp_path: Pat
     desk.put({MEMORY: "# Core Memory\n"})
     for number in (None, 7):
         with pytest.raises(ChangeRefused, match="--archive 8"):
-            desk.retention.apply(plan, number)
+            desk.condenser.apply(plan.proposals, number)
     with pytest.raises(ChangeRefused, match="--archive 8"):
         desk.condenser.apply(desk.condenser.monthly())
     assert (tmp_path / names[0]).is_file()
-    (done,) = desk.retention.apply(plan, 8)
+    (done,) = desk.condenser.apply(plan.proposals, 8)
     assert done.applied and not [*(tmp_path / "knowledge").glob("journal/2025*")]
     assert desk.retention.plan().proposals == ()
     # More than half of all files is too many as well, however few there are.

@@ -30,7 +30,7 @@ def prune(root: Path) -> None:
     """Does what ``prune --apply`` does."""
     desk = Desk(root, memory_line_cap=30)
     desk.retention.recover()
-    desk.retention.apply(desk.retention.plan(), 99)
+    desk.condenser.apply(desk.retention.plan().proposals, 99)
 
 
 def lines(root: Path) -> Counter[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.errors import TopicError
+from engine.playbooks.past import Replay
 from tests.playbooks.conftest import Write
 
 FOOD = "---\ntype: topic\ndescription: Lunch is ordered.\ntriggers:\n  - type: keywords\n    words: [lunch]\n"
@@ -30,12 +30,16 @@ def lunch(engine: Engine) -> Engine:
     return engine
 
 
+def replayed(engine: Engine, topic: str) -> Replay:
+    return engine.playbooks.replay_all(topics=[topic])[topic]
+
+
 def test_the_replay_lists_what_would_have_fired_and_nothing_is_logged_or_asked(
     lunch: Engine, session: Write
 ) -> None:
     path = session("2026-01-05", 1, ["order lunch for six", "thanks a lot"])
     before = lunch.decision_log.months.stamp()
-    found = lunch.playbooks.replay("lunch")
+    found = replayed(lunch, "lunch")
     assert found.messages > 20 and found.fired == 1 and found.labelled == 0
     row = found.rows[0]
     assert (row.path, row.message, row.hits, row.day) == (
@@ -53,7 +57,7 @@ def test_only_what_the_person_typed_is_played_and_each_text_once(lunch: Engine, 
     session("2026-01-06", 2, ["Order  lunch for six", "<system-reminder>lunch</system-reminder>"])
     session("2026-01-07", 3, ["order lunch for nine"], header="author: somebody else\n")
     session("2026-01-08", 4, ["```\nlunch = 3\n```"])
-    found = lunch.playbooks.replay("lunch")
+    found = replayed(lunch, "lunch")
     assert [row.day for row in found.rows if row.fired] == ["2026-01-06"]
 
 
@@ -61,13 +65,13 @@ def test_labels_move_precision_and_recall_and_count_in_the_decision_log(
     lunch: Engine, session: Write
 ) -> None:
     session("2026-01-05", 1, ["order lunch for six", "the lunch break was long", "hungry, get us some food"])
-    found = lunch.playbooks.replay("lunch")
+    found = replayed(lunch, "lunch")
     right, wrong = (next(row for row in found.rows if start in row.message) for start in ("order", "break"))
     found = lunch.playbooks.label(found, right, True)
     assert (found.precision, found.recall) == (1.0, 1.0)
     found = lunch.playbooks.label(found, wrong, False)
     assert (found.precision, found.recall, found.labelled) == (0.5, 1.0, 2)
-    again = lunch.playbooks.replay("lunch")
+    again = replayed(lunch, "lunch")
     assert {row.id: row.useful for row in again.rows if row.useful is not None} == {
         right.id: True,
         wrong.id: False,
@@ -77,9 +81,9 @@ def test_labels_move_precision_and_recall_and_count_in_the_decision_log(
 
 
 def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> None:
-    found = engine.playbooks.replay("release")
+    found = replayed(engine, "release")
     found = engine.playbooks.label(found, found.rows[0], True)
-    rows = engine.playbooks.replay("release").rows
+    rows = replayed(engine, "release").rows
     assert [row.useful for row in rows] == [None] * (len(rows) - 1) + [True]
     assert {row.fired for row in rows[:-1]} == {True, False}
     assert [row.doubt for row in rows[:-1]] == sorted(row.doubt for row in rows[:-1])
@@ -88,20 +92,18 @@ def test_the_most_uncertain_come_first_and_the_labelled_last(engine: Engine) -> 
 
 def test_labels_are_judged_by_fits_that_do_not_know_them(engine: Engine) -> None:
     """One label puts its own message right, which says nothing about others."""
-    missed = next(row for row in engine.playbooks.replay("release").rows if not row.fired)
+    missed = next(row for row in replayed(engine, "release").rows if not row.fired)
     engine.playbooks.label_row("release", missed, True)
     engine.labels.learn()
-    again = engine.playbooks.replay("release")
+    again = replayed(engine, "release")
     row = next(row for row in again.rows if row.id == missed.id)
     assert row.score > missed.score and row.fired_unlearnt is False and again.recall == 0.0
 
 
 def test_older_messages_beyond_the_limit_are_counted_not_hidden(engine: Engine) -> None:
-    whole = engine.playbooks.replay("release")
-    part = engine.playbooks.replay("release", most=10)
+    whole = replayed(engine, "release")
+    part = engine.playbooks.replay_all(topics=["release"], most=10)["release"]
     assert (part.messages, part.left_out) == (10, whole.messages - 10) and whole.left_out == 0
-    with pytest.raises(TopicError):
-        engine.playbooks.replay("no-such-topic")
 
 
 ASKS = (

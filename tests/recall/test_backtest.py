@@ -35,7 +35,7 @@ USED = (
 
 def played(engine: Engine, last: int = 0) -> Backtest:
     engine.refresh_index()
-    return engine.backtest(last)
+    return engine.what_if({}, last)[0]
 
 
 def test_what_came_up_later_is_counted(engine: Engine, past: list[str], say: Say) -> None:

@@ -86,7 +86,7 @@ def test_every_fault_point_is_reached_by_the_cases_here(tmp_path: Path, git_home
         assert set(points) <= reached[name]
     # Fault points of a sync, a batch or a tag do not belong to a single file write; tests.sync and
     # tests.lifecycle reach them.
-    disk = {point for point in FAULT_POINTS if not point.startswith(("sync:", "batch:", "tag:"))}
+    disk = {point for point in FAULT_POINTS if not point.startswith(("sync:", "tag:"))}
     assert set().union(*STEPS.values()) == disk
     assert set().union(*reached.values()) == disk
 

@@ -27,7 +27,7 @@ from engine.knowledge.footprint import CleanupLog
 from engine.knowledge.harvest.reclaim import too_many
 from engine.knowledge.links import Link, Links, joined
 from engine.knowledge.references import Reference, references
-from engine.lifecycle.proposals import Outcome, Proposal, apply, shown
+from engine.lifecycle.proposals import Proposal, shown
 from engine.lifecycle.retention.memory import MemoryPlan, plan_memory
 from engine.store.entry_files import KNOWLEDGE, SHELVES, folder_of
 from engine.store.paths import is_shared
@@ -304,19 +304,6 @@ class Retention:
                 except (AutopoiesisError, FileNotFoundError):
                     continue  # the doctor reports it
         return found
-
-    def apply(self, plan: Plan, number: int | None = None) -> list[Outcome]:
-        """Carries out a plan, each part as one commit.
-
-        Args:
-            number: Confirmed number of files to move, needed if there are many.
-
-        Raises:
-            ChangeRefused: Too many files would move; nothing was done.
-            WriteFailed, ReadOnly: A part was not completed; a rerun finishes it.
-        """
-        self.refuse_too_many(plan.proposals, number)
-        return apply(self.knowledge, plan.proposals)
 
     def refuse_too_many(self, proposals: Iterable[Proposal], number: int | None) -> None:
         """Prevents archiving many files by accident (robustness L8).
