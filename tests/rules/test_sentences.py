@@ -404,6 +404,23 @@ def test_what_gives_leave_is_told_from_what_takes_it(sentences: list[str], is_le
     assert [text for text in sentences if gives_leave(text) != is_leave] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("we're using poetry in this repo, not pip", True),
+        ("overall we should not say “user” in error messages", True),
+        ("remember, no screenshots in commits", True),
+        ("please remember to run the formatter before you commit", True),
+        ("the badge should be green, not blue", False),
+        ("remember the sort order when someone comes back", False),
+        ("keep in mind that people can upload large files", False),
+        ("we don't show the price to guests", False),
+    ],
+)
+def test_at_work_too_a_custom_and_a_reminder_are_rules_at_once(text: str, holds: bool) -> None:
+    assert judged(text).is_express is holds
+
+
 def test_what_only_names_a_standard_or_says_that_something_is_over_is_not_express() -> None:
     """It is in force where people talk, and waits where an agent works."""
     for text in ("just use the standard cdk constructs", "stick with the old API for the backend calls"):
