@@ -24,6 +24,7 @@ from engine.rules.words import (
     MUST_ELSEWHERE,
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
+    SPEAK,
     UNASKED_ELSEWHERE,
     UNASKED_FIRST,
 )
@@ -563,6 +564,8 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(_ONWARD.sub("", sentence)):  # "ab heute" is no limit
         return LIMITED, 0, math.inf
+    if SPEAK.fullmatch(sentence):
+        return "", 0, 0.0, 0.0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
     said = {name for name, form in _SAYS.items() if form.search(sentence)}
