@@ -565,6 +565,7 @@ def test_no_sentence_holds_control_characters() -> None:
         ("ab jetzt die Commits nicht mehr squashen", "immer die Commits squashen"),
         ("let's make sure we're using US English everywhere", "please always use the british spelling"),
         ("we use pnpm here", "always use npm for scripts"),
+        ("answer in English", "говори со мной на русском"),
         ("from now on write commit subjects in English", "always write commit subjects in German"),
         ("from now on prefix variables with 'b_' instead", "always prefix variables with 'a_'"),
         ("don't mock the database any more", "always mock the database"),
