@@ -72,15 +72,6 @@ _FORMS = (
         ),
         1.0,
     ),
-    (
-        expression(
-            r"(?:\w+ ){0,4}(?:lint\w*|tests?|build|ci|fmt|format\w*"
-            r"|test:\w+)\b[`\"']?.{0,16}\b(?:fail\w*|errors?|broken|red)\b|fix (?:the )?(?:lint"
-            r"|tests?|build|ci)$",
-            _I,
-        ),
-        1.0,  # a complaint: only a repeated one is worth a decision
-    ),
 )
 _AT_HAND = expression(
     r"@?[\w.-]+/[\w./-]+|\b[\w-]+\.(?:go|py|ts|js|md|json|sh|ya?ml|toml|txt)\b|\b\d+\b|https?:"

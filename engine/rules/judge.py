@@ -24,6 +24,7 @@ from engine.rules.words import (
     MUST_ELSEWHERE,
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
+    SPEAK,
     UNASKED_ELSEWHERE,
     UNASKED_FIRST,
 )
@@ -310,6 +311,9 @@ _AS_A_RULE = expression(
     _I,
 )
 """Calls it a rule, or a preference; such a sentence may speak of one file, too."""
+_OF_A_CUSTOM = frozenset({"we", "contrast", "onward"})
+_WE = expression(r"(?:\w+,? ){0,2}we\b", _I)
+"""With one of these forms, says how the person's team works: "we're using npm, not pnpm"."""
 _ONWARD = expression(ONWARD_ELSEWHERE, _I)
 _TO_THE_AGENT = expression(
     r"^(?:please |and |also |so |but |pls |bitte |ok |okay )*(?:always|never|from (?:now|today)"
@@ -560,6 +564,8 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     limits = _LIMITS_ALWAYS if _LASTING.search(sentence) else _LIMITED
     if limits.search(_ONWARD.sub("", sentence)):  # "ab heute" is no limit
         return LIMITED, 0, math.inf
+    if SPEAK.fullmatch(sentence):
+        return "", 0, 0.0, 0.0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
     said = {name for name, form in _SAYS.items() if form.search(sentence)}
@@ -568,7 +574,8 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     lasts = is_called_one or bool(ways & _EXPRESS)
     if ways and not lasts and _ONE_PLACE.search(sentence):
         return LIMITED, 0, math.inf
-    may_be = is_called_one or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
+    is_custom = "remember" in ways or (bool(ways & _OF_A_CUSTOM) and _WE.match(sentence) is not None)
+    may_be = is_called_one or is_custom or "every" in ways or _ABOUT_THE_AGENT.search(sentence) is not None
     needed = AT_WORK if _TO_THE_AGENT.search(sentence) else SURE if may_be else math.inf
     onward = _ONWARD.search(sentence)
     if onward is not None:

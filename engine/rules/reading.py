@@ -57,6 +57,8 @@ _CORRECTS = 0.8
 """Added to a sentence with which the person rejected what the agent was about to do."""
 _FENCE = "\n```"
 """Begins a block of code: where some is shown, something is being made."""
+_REPORT = 0.96
+"""Probability from which a sentence is a report, or talk, whatever words it has."""
 _LEAST = 1.6
 """``habit`` from which a sentence is kept: it may come back."""
 
@@ -240,9 +242,10 @@ def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> It
         if len(plain.split()) >= _QUOTED_WORDS and any(plain in each for each in heard):
             continue
         wish = 0.0
-        if not verdict.is_plain and verdict.why != LIMITED:
-            wish = habit(text) + _CORRECTS * (turn.kind == CORRECTION)
-        waits = verdict.is_plain or (says_always(text) and may_hold_on(text))
+        holds_on = may_hold_on(text)
+        if not verdict.is_plain and verdict.why != LIMITED and verdict.other < _REPORT:
+            wish = max(_LEAST * holds_on, habit(text) + _CORRECTS * (turn.kind == CORRECTION))
+        waits = verdict.is_plain or (says_always(text) and holds_on)
         if waits or wish >= _LEAST:
             standing = (verdict.is_express if is_work else verdict.is_plain) and not gives_leave(text)
             score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * waits)

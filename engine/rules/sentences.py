@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from engine.rules.judge import NOT_SAID, PLAIN, Verdict, judged
 from engine.rules.subject import subject_of
+from engine.rules.words import SPEAK
 from engine.startup.lazy import expression
 
 _SPLIT = expression(
@@ -82,11 +83,14 @@ _NOUN = expression(
 )
 
 _ONWARD = expression(
-    r"(?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort"
+    r"((?:(?:from now on|from today on|going forward|moving forward|in future|ab jetzt|ab sofort"
     r"|künftig|désormais|dorénavant|de ahora en adelante"
-    r"|a partir de (?:ahora|agora))[,\s]*)?(?:please )?(?:always |never )?",
+    r"|a partir de (?:ahora|agora))[,\s]*)?(?:please )?(?:always )?)(?:never )?",
     re.IGNORECASE,
 )
+"""Holds for the parts that follow, too; a "never" at its end may be meant for the first one only."""
+_HANGS = expression(r"\b(?:instead|(?:an?|the) (?:\w+ )?one)\b", re.IGNORECASE)
+"""Says something only together with the part before."""
 _LITERAL = r"[`'\"‘“][^`'\"’”]{1,40}[`'\"’”]"
 _BOTH = expression(
     r"(?P<head>.*?\b(?:start|end|begin|prefix|suffix|name|mark|tag|wrap"
@@ -120,11 +124,10 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
     short sentence that only confirms the one before ("remember that", "always") is read together with it.
     """
     before = ""
-    for sentence in _joined(sentences_in(own)):
+    for sentence in _joined(clause for each in sentences_in(own) for clause in _with_speech_apart(each)):
         parts = _parts(sentence)
-        if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[0] and judged(parts[0]).is_plain:
-            # "From now on" at the start holds for what follows too.
-            parts[1:] = [part if judged(part).is_plain else f"{onward[0]}{part}" for part in parts[1:]]
+        if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[1] and judged(parts[0]).is_plain:
+            parts[1:] = [part if judged(part).is_plain else f"{onward[1]}{part}" for part in parts[1:]]
         verdicts = [judged(part) for part in parts]
         whole = judged(sentence)
         if len(parts) > 1 and whole.is_plain and all(subject_of(part).values for part in parts):
@@ -137,6 +140,15 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
         else:
             yield sentence, whole
         before = sentence
+
+
+def _with_speech_apart(sentence: str) -> Iterator[str]:
+    """A sentence, and before it what it says of the language in which the agent is to speak."""
+    asked = SPEAK.search(sentence)
+    if asked is not None and asked[0] != sentence:
+        yield asked[0].strip()
+        sentence = f"{sentence[: asked.start()]} {sentence[asked.end() :]}".strip(" ,;:.")
+    yield sentence
 
 
 def _joined(sentences: Iterable[str]) -> Iterator[str]:
@@ -218,7 +230,7 @@ def _parts(sentence: str) -> list[str]:
         if named and not _NOUN.search(text):
             noun = named[-1].strip()
             text = f"{noun} {text}" if _OF_NOUN.match(text) else _PRONOUN.sub(noun, text, count=1)
-        if found and not _is_whole(text):
+        if found and (not _is_whole(text) or _HANGS.search(text)):
             return [sentence]
         found.append(text)
     return found

@@ -268,6 +268,8 @@ def relation(new: str, old: str, common: frozenset[str] = frozenset()) -> Relati
     parts = _CLAUSE.split(new)
     clauses = [part for part in parts if len(stems(part)) > 1] if len(parts) > 1 else []
     found = {_relation(part, new, old, common) for part in (new, *clauses)}
+    if found == {"different"} and words.SPEAK.match(new) and words.SPEAK.match(old):
+        return "same" if stems(new) & stems(old) else "replaces"
     return next(each for each in _ORDER if each in found)
 
 

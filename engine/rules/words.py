@@ -96,6 +96,34 @@ UNASKED_FIRST = (
     r"|(?:不|没|沒)(?:用)?(?:问|問)[过過]?我|[没沒](?:有)?我的(?:同意|允许|允許)|未[经經]"
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
+SPEAK = expression(
+    r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|always|only|bitte|immer|пожалуйста|всегда|por favor|siempre"
+    r"|toujours|sempre|从现在起|以后|请|請|今後は?|これからは?|앞으로(?:는)?),? ?)*"
+    r"(?:(?:(?:answer|reply|respond|speak|talk)(?: (?:to|with) me)?(?: only)? in|speak(?: only)?) (?:english"
+    r"|german|french|spanish|italian|portuguese|dutch|polish|czech|russian|ukrainian|turkish|chinese"
+    r"|japanese|korean|vietnamese|hindi|arabic|swedish)"
+    r"|(?:antworte(?:n sie)?|sprich|rede|schreib)(?: mir| mit mir)?(?: bitte)?(?: immer| nur)?(?: auf)?"
+    r" ?(?:deutsch|englisch)"
+    r"|(?:réponds?|répondez|parle[sz]?)(?:[- ]moi)?(?: toujours)?(?: en)? (?:français|anglais)"
+    r"|(?:resp[oó]nd[eé]|contest[aáe]|h[aá]bl[aáe])(?:me)?(?: siempre)?(?: en)? (?:español|castellano|inglés)"
+    r"|(?:responda|responde|fal[ae])(?: comigo| me)?(?: sempre)?(?: em)? (?:português|inglês)"
+    r"|(?:rispondi|parla)(?:mi)?(?: sempre)?(?: in)? (?:italiano|inglese)"
+    r"|(?:antwoord|praat)(?: me| met me)?(?: altijd)?(?: in het)? (?:nederlands|engels)"
+    r"|(?:odpovídej|mluv|piš)(?: mi| se mnou)? (?:česky|anglicky)"
+    r"|(?:odpowiadaj|mów|pisz)(?: mi| do mnie)? po (?:polsku|angielsku)"
+    r"|(?:отвечай|говори|общайся|разговаривай|пиши мне|работай)(?:те)?(?: со мной| мне)?(?: всегда| только)?"
+    r"(?: на (?:русском|английском|украинском)(?: языке)?| по-(?:русски|английски))"
+    r"|(?:відповідай|говори|спілкуйся)(?:те)?(?: зі мною)? (?:українською|англійською)"
+    r"|(?:türkçe|ingilizce) (?:cevap|yanıt|konuş)\w*(?: ver)?|svara(?: mig)? på (?:svenska|engelska)"
+    r"|(?:trả lời|nói)(?: tôi)? bằng tiếng (?:việt|anh)"
+    r"|(?:都|全部|一律)?[用使]?用?(?:简体|繁体|繁體)?(?:中文|英文|英语|日语|汉语)(?:来|跟我|和我)?"
+    r"(?:回复|回答|回覆|答复|交流|沟通|说话|对话)我?"
+    r"|(?:日本語|英語|中国語)で(?:答え|回答し|返答し|返信し|話し|お願いし)\w*"
+    r"|(?:한국어|한글|영어)로 ?(?:대답|답변|답|말)\w*(?: 줘)?)"
+    r"(?=\W*$|[,.;:!，。！]| (?:please|bitte|por favor|from now on|always)\b)",
+    re.IGNORECASE,
+)
+"""Says in which language the agent is to speak: without any other word, that holds on."""
 ELSEWHERE = rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}"
 
 STANDING = expression(

@@ -404,6 +404,67 @@ def test_what_gives_leave_is_told_from_what_takes_it(sentences: list[str], is_le
     assert [text for text in sentences if gives_leave(text) != is_leave] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("we're using poetry in this repo, not pip", True),
+        ("overall we should not say “user” in error messages", True),
+        ("remember, no screenshots in commits", True),
+        ("please remember to run the formatter before you commit", True),
+        ("the badge should be green, not blue", False),
+        ("remember the sort order when someone comes back", False),
+        ("keep in mind that people can upload large files", False),
+        ("we don't show the price to guests", False),
+    ],
+)
+def test_at_work_too_a_custom_and_a_reminder_are_rules_at_once(text: str, holds: bool) -> None:
+    assert judged(text).is_express is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("answer in Dutch please", "answer in Dutch"),
+        ("antworte bitte auf Deutsch", "antworte bitte auf Deutsch"),
+        ("отвечай мне на русском, а кнопку убери", "отвечай мне на русском"),
+        ("你好，用中文回答我", "用中文回答我"),
+        ("日本語でお願いします", "日本語でお願いします"),
+        ("parle-moi en français", "parle-moi en français"),
+    ],
+)
+def test_to_say_in_which_language_to_speak_is_a_rule_without_another_word(text: str, rule: str) -> None:
+    assert [found for found, verdict in rules_in(text) if verdict.is_express] == [rule]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the assistant should answer in Dutch",
+        "answer in Dutch to the mail of the landlord",
+        "for now answer in Dutch",
+        "can you speak Dutch?",
+        "write the manual in Dutch",
+    ],
+)
+def test_what_is_to_be_written_in_a_language_is_no_rule(text: str) -> None:
+    assert not any(verdict.is_express for _, verdict in rules_in(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never rebase shared branches, squash small commits, write a summary",
+        "Never use tabs, use spaces, end files with a newline",
+        "from now on never skip the linter, run the tests twice, keep the branch green",
+        "never push to release, open a pull request instead",
+    ],
+)
+def test_a_never_is_not_carried_to_the_next_part_of_a_sentence(text: str) -> None:
+    orders = [found for found, _ in rules_in(text)]
+    assert all(order.casefold().count("never") == text.casefold().count("never") for order in orders[:1])
+    assert not any("never" in order.casefold() for order in orders[1:])
+
+
 def test_what_only_names_a_standard_or_says_that_something_is_over_is_not_express() -> None:
     """It is in force where people talk, and waits where an agent works."""
     for text in ("just use the standard cdk constructs", "stick with the old API for the backend calls"):
@@ -504,6 +565,7 @@ def test_no_sentence_holds_control_characters() -> None:
         ("ab jetzt die Commits nicht mehr squashen", "immer die Commits squashen"),
         ("let's make sure we're using US English everywhere", "please always use the british spelling"),
         ("we use pnpm here", "always use npm for scripts"),
+        ("answer in English", "говори со мной на русском"),
         ("from now on write commit subjects in English", "always write commit subjects in German"),
         ("from now on prefix variables with 'b_' instead", "always prefix variables with 'a_'"),
         ("don't mock the database any more", "always mock the database"),
