@@ -273,9 +273,12 @@ def test_the_starter_topic_is_about_reviews_of_changes(tmp_path: Path, prompt: s
     from engine.workspace.initialise import initialise
 
     initialise(tmp_path / "new")
-    with Engine.open(tmp_path / "new") as engine:
-        injected = Agent(Hooks(engine).answer, tmp_path / "claude").prompt(prompt)
-    assert ("topic:code-review" in injected) == is_review
+    playbook = tmp_path / "new" / "topics" / "code-review.md"
+    for activation, is_told in (("manual", False), ("gated", is_review)):  # an example until a person wants it
+        playbook.write_text(playbook.read_text().replace("activation: manual", f"activation: {activation}"))
+        with Engine.open(tmp_path / "new") as engine:
+            injected = Agent(Hooks(engine).answer, tmp_path / "claude").prompt(prompt)
+        assert ("topic:code-review" in injected) == is_told
 
 
 def test_injections_fit_the_size_limit_of_the_agent(engine: Engine, agent: Agent) -> None:

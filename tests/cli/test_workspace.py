@@ -26,7 +26,10 @@ def test_init_creates_a_workspace_without_findings(apo: Command, tmp_path: Path)
     assert git(root, "log", "--format=%s") == "maintenance: a new memory"
     checked = apo("-C", root, "doctor")
     assert checked.code == 0, checked.out
-    assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == ["code-review"]
+    playbook = root / "topics" / "code-review.md"
+    for activation, active in (("manual", []), ("gated", ["code-review"])):
+        playbook.write_text(playbook.read_text().replace("activation: manual", f"activation: {activation}"))
+        assert apo("-C", root, "trace", "Please review this diff", "--json").json["active"] == active
 
 
 def test_a_folder_that_does_not_exist_is_not_taken_for_a_command(apo: Command, tmp_path: Path) -> None:
