@@ -12,10 +12,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.console import RenderableType
 from textual import events, on
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.screen import Screen
 
 from engine.agents.listener import listening
 from engine.errors import AutopoiesisError, ChangeRefused
@@ -24,10 +27,11 @@ from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
 from tui.kit.commands import Commanded, Commands, Palette
 from tui.kit.conductor import RunLine
 from tui.kit.lanes import Writes
-from tui.kit.messages import NextTheme
+from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import ConfirmScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
+from tui.kit.shown import Shown
 from tui.kit.terminal import ControlFilter, TerminalDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
@@ -80,6 +84,7 @@ class WorkbenchApp(App[int]):
         self.animation_level = "none"
         self.leaving = False
         self.writes = Writes()
+        self.shown = Shown()
         self._filters.append(ControlFilter())
         self.engine = engine
         use_zone(lambda: engine.config.days.time_zone)
@@ -120,7 +125,7 @@ class WorkbenchApp(App[int]):
                 signal.SIGQUIT, lambda *_: loop.call_soon_threadsafe(self.exit, 128 + signal.SIGQUIT)
             )
             self.set_interval(_TERMINAL_CHECK_S, self._exit_if_terminal_lost)
-        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
+        self.app_resume_signal.subscribe(self, lambda _app: self.redraw())
         problems = [str(error) for error in self.theme_errors]
         if self.preferences.problem:
             problems.append(self.preferences.problem)
@@ -156,6 +161,17 @@ class WorkbenchApp(App[int]):
             self.bench.refetch()
             self.bench.say("trusted" if trusted else "not trusted; change this with: autopoiesis trust")
 
+    @on(Redraw)
+    def redraw(self) -> None:
+        """Sends the whole screen: the terminal may show something else."""
+        self.shown.forget()
+        self.refresh(layout=True)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not (self.is_headless or self._batch_count):
+            renderable = self.shown.differences(renderable, self.console)  # type: ignore[assignment]
+        super()._display(screen, renderable)
+
     def exit(self, *arguments: Any, **named: Any) -> None:
         """Exits and ignores all further input."""
         self.leaving = True
@@ -163,6 +179,8 @@ class WorkbenchApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """Holds input until the screen it is for is complete; drops it while the screens are torn down."""
+        if isinstance(event, events.Resize):
+            self.shown.forget()  # terminals wrap and cut what they show
         if isinstance(event, events.InputEvent | events.Paste):
             if self.leaving:
                 return
