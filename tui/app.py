@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.color import ColorSystem
 from rich.console import RenderableType
 from textual import events, on
 from textual._compositor import ChopsUpdate, LayoutUpdate
@@ -47,6 +48,8 @@ FIRST_THEMES = ("dark", "light")
 """The themes the theme key cycles through first; the others follow by name."""
 PLAIN_THEME = "ansi-dark"
 """Textual's theme with the terminal's default colours, used when NO_COLOR is set."""
+FEW_COLOURS_THEME = "sixteen"
+"""The theme in a terminal of 16 colours, whichever is remembered for others."""
 _TERMINAL_CHECK_S = 1.0
 _WRITES_S = 10.0
 """How long closing waits for what is still to be written."""
@@ -94,7 +97,7 @@ class WorkbenchApp(App[int]):
         self.theme_files, self.theme_errors = load_themes((BUNDLED, settings_folder() / "themes"))
         for file in self.theme_files.values():
             self.register_theme(file.to_textual())
-        wanted = theme or self.preferences.theme
+        wanted = theme or (FEW_COLOURS_THEME if self.few_colours else self.preferences.theme)
         if plain:
             self.theme = PLAIN_THEME
         else:
@@ -103,6 +106,11 @@ class WorkbenchApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The role colours for third-party themes that define none."""
         return dict(_defaults().colours)
+
+    @property
+    def few_colours(self) -> bool:
+        """Whether the terminal has 16 colours or fewer, in which most colours of other themes are equal."""
+        return self.console._color_system is ColorSystem.STANDARD
 
     def get_default_screen(self) -> Workbench:
         bench = Workbench(self.engine, self.clock, self.run_line)

@@ -142,9 +142,11 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 
 @pytest.fixture(autouse=True)
 def fixed_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """UTC, without settings from the environment."""
+    """UTC and a terminal of 256 colours, without settings from the environment."""
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
     time.tzset()
     yield
     monkeypatch.undo()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyte
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyte.screens import Char
@@ -126,10 +125,8 @@ opened or closed, and one screen closed and another opened. Textual sends up to 
 
 
 async def test_every_screen_is_shown_as_drawn_and_a_key_sends_little_more_than_what_it_changes(
-    sample: Path, monkeypatch: pytest.MonkeyPatch
+    sample: Path,
 ) -> None:
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("COLORTERM", raising=False)
     terminal = Terminal(120, 40)
     async with open_workbench(sample) as driven:
         assert driven.app.console._color_system is ColorSystem.EIGHT_BIT
