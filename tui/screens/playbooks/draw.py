@@ -172,8 +172,6 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
             if found.labelled
             else []
         )
-        noise = "x noise" if self.query_text else "n noise"
-        parts += ["y useful", noise, "u undo", "o open"] if found.rows else []
         parts[:0] = filter(None, [self.filter_label])
         self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
 
