@@ -163,7 +163,8 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
             self.set_frame(self._of)
             return
         older = f" of {count(found.messages + found.left_out)}" if found.left_out else ""
-        beside = f"{self._of}: fires on {count(found.fired)} of the newest {count(found.messages)}{older} you typed"
+        messages = f"{count(found.messages)}{older} you typed"
+        beside = f"{self._of}: fires on {count(found.fired)} of the newest {messages}"
         parts = (
             [
                 f"precision {rate_text(found.precision)}, recall {rate_text(found.recall)}"
