@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
@@ -22,8 +24,8 @@ Piece = tuple[str, Codes]
 Cell = Piece | tuple[tuple[Piece, ...], int]
 """A character; or its place in pieces that are sent as one, as terminals disagree on the widths there."""
 
-_NEAR = 6
-"""Up to so many unchanged cells are sent again: skipping them takes as many bytes."""
+_NEAR = 3
+"""Up to so many unchanged cells are sent again: skipping them takes more bytes."""
 
 
 class Shown:
@@ -48,11 +50,8 @@ class Shown:
             if old == new:
                 continue
             row[x : x + len(new)] = new
-            last = 0
-            for at, cell in enumerate(plain):
-                if old[at] != cell:
-                    output.cell(x + at, y, cell, plain[last:at] if at - last <= _NEAR else ())
-                    last = at + 1
+            for start, end in _runs([at for at, cell in enumerate(plain) if old[at] != cell]):
+                output.cells(x + start, y, plain[start:end])
             if old[len(plain) :] != new[len(plain) :]:
                 output.rest(x + len(plain), y, rest)
         return _Sequence(output.text) if output.text else None
@@ -78,17 +77,15 @@ class _Output:
     def text(self) -> str:
         return "".join((*self._parts, "\x1b[0m")) if self._parts else ""
 
-    def cell(self, x: int, y: int, cell: Piece, near: Sequence[Piece] = ()) -> None:
-        """Adds a cell; ``near`` are the unchanged ones before it in its strip, if they are few."""
+    def cells(self, x: int, y: int, cells: Sequence[Piece]) -> None:
+        """Adds cells side by side."""
         if y != self._y or x < self._x:
             self._parts.append(_at(x, y))
         elif x > self._x:
-            if len(near) == x - self._x and not any(_switch(self._pen, codes) for _letter, codes in near):
-                self._parts += [letter for letter, _codes in near]
-            else:
-                self._parts.append(f"\x1b[{x - self._x}C")
-        self._write(*cell)
-        self._x, self._y = x + 1, y
+            self._parts.append(f"\x1b[{x - self._x}C")
+        for codes, letters in groupby(cells, itemgetter(1)):
+            self._write("".join(letter for letter, _codes in letters), codes)
+        self._x, self._y = x + len(cells), y
 
     def rest(self, x: int, y: int, pieces: Sequence[Piece]) -> None:
         """Adds pieces after which the cursor may be in any column."""
@@ -103,6 +100,18 @@ class _Output:
             beneath = self._pen[1] if self._pen[0] == codes[0] else "39"
             self._pen = codes[0], codes[1] or beneath, codes[2]
         self._parts.append(text)
+
+
+def _runs(changed: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Half-open ranges around some columns, in order."""
+    start = end = -1
+    for at in changed:
+        if start >= 0 and at - end > _NEAR:
+            yield start, end
+            start = -1
+        start, end = start if start >= 0 else at, at + 1
+    if start >= 0:
+        yield start, end
 
 
 def _at(x: int, y: int) -> str:
@@ -155,6 +164,8 @@ def _codes(style: Style, system: ColorSystem) -> Codes:
 
 def _switch(pen: Codes, codes: Codes) -> str:
     """The sequence from some codes to others."""
+    if pen == codes:
+        return ""
     all_of = pen[0] != codes[0]
     wanted = [code for old, code in zip(pen, codes, strict=True) if code and (all_of or old != code)]
     if all_of:
