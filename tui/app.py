@@ -32,7 +32,7 @@ from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import ConfirmScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.kit.shown import Shown
+from tui.kit.cells import Cells
 from tui.kit.terminal import ControlFilter, TerminalDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
@@ -87,7 +87,7 @@ class WorkbenchApp(App[int]):
         self.animation_level = "none"
         self.leaving = False
         self.writes = Writes()
-        self.shown = Shown()
+        self.cells = Cells()
         self._filters.append(ControlFilter())
         self.engine = engine
         use_zone(lambda: engine.config.days.time_zone)
@@ -172,12 +172,12 @@ class WorkbenchApp(App[int]):
     @on(Redraw)
     def redraw(self) -> None:
         """Sends the whole screen: the terminal may show something else."""
-        self.shown.forget()
+        self.cells.forget()
         self.refresh(layout=True)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not (self.is_headless or self._batch_count):
-            renderable = self.shown.differences(renderable, self.console)  # type: ignore[assignment]
+            renderable = self.cells.differences(renderable, self.console)  # type: ignore[assignment]
         super()._display(screen, renderable)
 
     def exit(self, *arguments: Any, **named: Any) -> None:
@@ -188,7 +188,7 @@ class WorkbenchApp(App[int]):
     async def on_event(self, event: events.Event) -> None:
         """Holds input until the screen it is for is complete; drops it while the screens are torn down."""
         if isinstance(event, events.Resize):
-            self.shown.forget()  # terminals wrap and cut what they show
+            self.cells.forget()  # terminals wrap and cut what they show
         if isinstance(event, events.InputEvent | events.Paste):
             if self.leaving:
                 return

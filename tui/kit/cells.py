@@ -28,7 +28,7 @@ _NEAR = 3
 """Up to so many unchanged cells are sent again: skipping them takes more bytes."""
 
 
-class Shown:
+class Cells:
     """The cells on the terminal."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from tests.tui.conftest import Driven, Run
 from tests.tui.every_screen import each_screen, open_workbench
 from tui.app import WorkbenchApp
-from tui.kit.shown import Shown
+from tui.kit.cells import Cells
 
 CONSOLE = Console(force_terminal=True, color_system="256")
 TEXTS = ("a", " ", "  ", "bc", "▇▇", "漢", "e\u0301", "no match")
@@ -60,7 +60,7 @@ def shown_by(update: CompositorUpdate | None, size: tuple[int, int], console: Co
 def drawn(app: WorkbenchApp) -> list[list[Char]]:
     """The cells of a new terminal that gets the whole screen."""
     whole = app.screen._compositor.render_full_update()
-    return shown_by(Shown().differences(whole, app.console), app.size, app.console)
+    return shown_by(Cells().differences(whole, app.console), app.size, app.console)
 
 
 Texts = list[tuple[str, str]]
@@ -85,7 +85,7 @@ def test_after_any_updates_the_terminal_shows_the_last_one(pictures: list[tuple[
         2 * WIDTH + 1,
         2,
     )  # the last column is free: a combining character there would start a line in pyte
-    shown, terminal = Shown(), Terminal(*size)
+    shown, terminal = Cells(), Terminal(*size)
     for left, right in pictures:
         halves = zip(left, right, strict=True)
         update = updated([[strip_of(part, WIDTH) for part in line] for line in halves], 2 * WIDTH)
@@ -97,7 +97,7 @@ def test_after_any_updates_the_terminal_shows_the_last_one(pictures: list[tuple[
 
 def sent_for(*texts: str) -> list[str]:
     """What is sent for a line with one text after the other."""
-    shown, sent = Shown(), []
+    shown, sent = Cells(), []
     for text in texts:
         update = updated([[strip_of([(text, "none")], 20)]], 20)
         differences = shown.differences(update, CONSOLE)
@@ -111,7 +111,7 @@ def test_where_terminals_disagree_on_widths_the_rest_is_sent_whole() -> None:
 
 
 def test_what_the_terminal_may_have_lost_is_sent_again() -> None:
-    shown = Shown()
+    shown = Cells()
     update = updated([[strip_of([("kept", "none")], WIDTH)]], WIDTH)
     assert shown.differences(update, CONSOLE) is not None
     shown.forget()
