@@ -25,6 +25,7 @@ from engine.agents.listener import listening
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
+from tui.kit.cells import Cells
 from tui.kit.commands import Commanded, Commands, Palette
 from tui.kit.conductor import RunLine
 from tui.kit.lanes import Writes
@@ -32,7 +33,6 @@ from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import ConfirmScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.kit.cells import Cells
 from tui.kit.terminal import ControlFilter, TerminalDriver
 from tui.render.figures import use_zone, value_text
 from tui.render.safe import visible
