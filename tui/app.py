@@ -12,19 +12,24 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.color import ColorSystem
+from rich.console import RenderableType
 from textual import events, on
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.screen import Screen
 
 from engine.agents.listener import listening
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.store.user_folder import settings_folder
 from themes.loader import BUNDLED, ThemeFile, load_theme, load_themes
+from tui.kit.cells import Cells
 from tui.kit.commands import Commanded, Commands, Palette
 from tui.kit.conductor import RunLine
 from tui.kit.lanes import Writes
-from tui.kit.messages import NextTheme
+from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import ConfirmScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
@@ -43,6 +48,8 @@ FIRST_THEMES = ("dark", "light")
 """The themes the theme key cycles through first; the others follow by name."""
 PLAIN_THEME = "ansi-dark"
 """Textual's theme with the terminal's default colours, used when NO_COLOR is set."""
+FEW_COLOURS_THEME = "sixteen"
+"""The theme in a terminal of 16 colours, whichever is remembered for others."""
 _TERMINAL_CHECK_S = 1.0
 _WRITES_S = 10.0
 """How long closing waits for what is still to be written."""
@@ -80,6 +87,7 @@ class WorkbenchApp(App[int]):
         self.animation_level = "none"
         self.leaving = False
         self.writes = Writes()
+        self.cells = Cells()
         self._filters.append(ControlFilter())
         self.engine = engine
         use_zone(lambda: engine.config.days.time_zone)
@@ -89,7 +97,7 @@ class WorkbenchApp(App[int]):
         self.theme_files, self.theme_errors = load_themes((BUNDLED, settings_folder() / "themes"))
         for file in self.theme_files.values():
             self.register_theme(file.to_textual())
-        wanted = theme or self.preferences.theme
+        wanted = theme or (FEW_COLOURS_THEME if self.few_colours else self.preferences.theme)
         if plain:
             self.theme = PLAIN_THEME
         else:
@@ -98,6 +106,11 @@ class WorkbenchApp(App[int]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """The role colours for third-party themes that define none."""
         return dict(_defaults().colours)
+
+    @property
+    def few_colours(self) -> bool:
+        """Whether the terminal has 16 colours or fewer, in which most colours of other themes are equal."""
+        return self.console._color_system is ColorSystem.STANDARD
 
     def get_default_screen(self) -> Workbench:
         bench = Workbench(self.engine, self.clock, self.run_line)
@@ -120,7 +133,7 @@ class WorkbenchApp(App[int]):
                 signal.SIGQUIT, lambda *_: loop.call_soon_threadsafe(self.exit, 128 + signal.SIGQUIT)
             )
             self.set_interval(_TERMINAL_CHECK_S, self._exit_if_terminal_lost)
-        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
+        self.app_resume_signal.subscribe(self, lambda _app: self.redraw())
         problems = [str(error) for error in self.theme_errors]
         if self.preferences.problem:
             problems.append(self.preferences.problem)
@@ -156,6 +169,17 @@ class WorkbenchApp(App[int]):
             self.bench.refetch()
             self.bench.say("trusted" if trusted else "not trusted; change this with: autopoiesis trust")
 
+    @on(Redraw)
+    def redraw(self) -> None:
+        """Sends the whole screen: the terminal may show something else."""
+        self.cells.forget()
+        self.refresh(layout=True)
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate) and not (self.is_headless or self._batch_count):
+            renderable = self.cells.differences(renderable, self.console)  # type: ignore[assignment]
+        super()._display(screen, renderable)
+
     def exit(self, *arguments: Any, **named: Any) -> None:
         """Exits and ignores all further input."""
         self.leaving = True
@@ -163,6 +187,8 @@ class WorkbenchApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """Holds input until the screen it is for is complete; drops it while the screens are torn down."""
+        if isinstance(event, events.Resize):
+            self.cells.forget()  # terminals wrap and cut what they show
         if isinstance(event, events.InputEvent | events.Paste):
             if self.leaving:
                 return

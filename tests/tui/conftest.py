@@ -25,6 +25,7 @@ from textual import events
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.drivers.headless_driver import HeadlessDriver
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -141,9 +142,11 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}
 
 @pytest.fixture(autouse=True)
 def fixed_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """UTC, without settings from the environment."""
+    """UTC and a terminal of 256 colours, without settings from the environment."""
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
     time.tzset()
     yield
     monkeypatch.undo()
@@ -225,6 +228,16 @@ def engine(home: Path) -> FakeEngine:
     return FakeEngine(root)
 
 
+class Recorder(HeadlessDriver):
+    """Keeps what is sent to the terminal."""
+
+    is_headless = False
+    texts: list[str]
+
+    def write(self, data: str) -> None:
+        self.texts.append(data)
+
+
 @dataclass
 class Driven:
     """Drives a running workbench."""
@@ -243,20 +256,17 @@ class Driven:
         WATCHED.add(self.app)
 
     async def record_output(self) -> list[str]:
-        """Records the terminal output from now on."""
-        driver, texts = self.app._driver, list[str]()
+        """Records the output to the terminal, which shows what is drawn now."""
+        driver = self.app._driver
         assert driver is not None
-        real = driver.write
-
-        def write(data: str) -> None:
-            texts.append(data)
-            real(data)
-
-        driver.write = write  # type: ignore[method-assign]
+        driver.__class__ = Recorder
+        assert isinstance(driver, Recorder)
+        driver.texts = []
         self.watch()
+        self.app.redraw()
         await self.pilot.pause()
-        texts.clear()
-        return texts
+        driver.texts.clear()
+        return driver.texts
 
     def panel(self) -> str:
         """The focused panel."""

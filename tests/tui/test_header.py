@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.tui.every_screen import open_workbench
 from tui.kit.bars import Header, HeaderView, header
 from tui.render.roles import PLAIN
+
+
+async def test_without_a_repository_it_says_so_in_words_and_names_no_branch(sample: Path) -> None:
+    shutil.rmtree(sample / ".git")
+    async with open_workbench(sample, (90, 24)) as driven:
+        status = driven.bench.status
+        assert status is not None and "  no git  " in driven.lines[0]
+        await driven.resize(160, 40)
+        assert f"  {status.branch}  " in driven.lines[0] and "not a git repository" in status.branch
 
 
 async def test_problems_come_first_and_are_shortened_rather_than_left_out(sample: Path) -> None:

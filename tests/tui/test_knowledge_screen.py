@@ -316,7 +316,7 @@ async def test_file_changes_are_shown_and_parts_fail_alone(
         assert driven.counts()["notes"] == "3"
         driven.app.clear_notifications()
         questions.error = None
-        await driven.press("2", "j")
+        await driven.press("ctrl+r", "2", "j")
         selected, output, before = driven.selected(), await driven.record_output(), len(scans)
         driven.engine.publish(CHANGED)
         await driven.settle()

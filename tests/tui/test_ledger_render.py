@@ -22,12 +22,21 @@ from tests.tui.ledger_data import (
     harvest_result,
     results,
 )
+from tui.render.figures import use_zone
 from tui.render.roles import PLAIN
 from tui.screens.harvest.draw import Choice, draw_choice, draw_outcome, draw_stage, stage_item
 from tui.screens.harvest.run import HarvestRun, Progress, summary
 from tui.screens.harvest.screen import draw_classes, draw_trail, elapsed
 from tui.screens.harvest.state import HarvestState, Price, SurveyRead
-from tui.screens.ledger.draw import Check, RecordItem, RecordView, draw_record, draw_record_page, newest_first
+from tui.screens.ledger.draw import (
+    Check,
+    RecordItem,
+    RecordView,
+    draw_record,
+    draw_record_page,
+    newest_first,
+    timestamp,
+)
 from tui.screens.ledger.screen import Tally
 
 WIDTHS = st.integers(24, 200)
@@ -53,6 +62,17 @@ def test_rows_fit_their_width(text: str, width: int) -> None:
     assert all(row.cells <= width for row in draw_outcome(progress, "v", width, PLAIN))
     assert all(row.cells <= width for row in draw_classes(Survey(CANDIDATES, text, text), width, PLAIN))
     assert draw_trail("pick", width, PLAIN).cells <= width
+
+
+def test_times_are_those_of_the_persons_zone_and_others_are_shown_as_they_are() -> None:
+    use_zone(lambda: "Asia/Kolkata")
+    try:
+        assert timestamp("2026-06-12T14:23:45Z") == "2026-06-12 19:53:45"
+        assert timestamp("2026-06-12T23:30:00+02:00") == "2026-06-13 03:00:00"
+        for other in ("yesterday", "", "9999-12-31T23:59:59Z"):
+            assert timestamp(other) == other
+    finally:
+        use_zone(str)
 
 
 def test_tally_counts_lines_and_lost_entries() -> None:

@@ -33,7 +33,7 @@ async def test_workbench(run: Run, picture: Picture, size: str) -> None:
         picture(driven, f"workbench/full-{size}-dark")
 
 
-@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind"])
+@pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind", "sixteen"])
 async def test_other_themes(run: Run, picture: Picture, theme: str) -> None:
     async with run(theme=theme) as driven:
         await driven.press("2")

@@ -11,7 +11,7 @@ from tests.tui.test_screen_pictures import PICTURES
 
 VALUES = {
     "size": "|".join([*SIZES, "60x16"]),
-    "theme": "light|high-contrast|colour-blind",
+    "theme": "light|high-contrast|colour-blind|sixteen",
     "group": "decisions|skills|notes|digest",
     "name": f"{'|'.join(SIZES)}|why|ledger-entry|prompt|gate-said-no|steering",
 }

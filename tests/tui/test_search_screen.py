@@ -592,6 +592,16 @@ async def test_an_index_that_cannot_be_built_or_lacks_vectors_is_explained(
         assert "Every form of a word matches" in driven.text and "same meaning" not in driven.text
 
 
+async def test_results_without_any_of_the_words_say_so_and_show_no_score(root: Path) -> None:
+    async with open_screen(root, query="zxqwvv") as driven:
+        assert driven.hits and "first 50 · none has your words" in driven.text
+        assert "nearest in meaning · / other words" in driven.text
+        assert " 1.0 " not in "".join(line[:60] for line in driven.lines)
+        await driven.press("slash", "ctrl+u")
+        await driven.type("zxqwvv gauge")
+        assert "none has your words" not in driven.text and " 1.0" in driven.text
+
+
 async def test_empty_results_and_failed_searches_are_explained(
     root: Path, watch: Watch, picture: Picture
 ) -> None:

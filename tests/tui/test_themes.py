@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich._palettes import STANDARD_PALETTE
 from textual.color import Color
 
 from tests.cases import each_case
 from tests.tui.conftest import Run
 from themes.loader import BUNDLED, GROUPS, ThemeError, load_theme, load_themes, parse_theme
+from tui.kit.preferences import Preferences
 
 THEMES, ERRORS = load_themes()
 DARK = (BUNDLED / "dark.yaml").read_text(encoding="utf-8")
@@ -36,7 +38,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_bundled_themes_are_complete() -> None:
     assert not ERRORS
-    assert {"dark", "light", "high-contrast", "colour-blind"} <= set(THEMES)
+    assert {"dark", "light", "high-contrast", "colour-blind", "sixteen"} <= set(THEMES)
     for theme in THEMES.values():
         assert set(theme.colours) == {name for names in GROUPS.values() for name in names}
 
@@ -119,6 +121,21 @@ async def test_custom_theme_is_offered_and_a_bad_one_reported(run: Run, home: Pa
     async with run(theme="mine") as driven:
         assert driven.app.theme == "mine"
         assert "bad.yaml:1" in driven.text
+
+
+def test_the_theme_for_sixteen_colours_uses_exactly_these() -> None:
+    standard = {Color(*STANDARD_PALETTE[number]) for number in range(16)}
+    assert {Color.parse(colour) for colour in THEMES["sixteen"].colours.values()} <= standard
+
+
+@pytest.mark.parametrize(("term", "theme"), [("linux", "sixteen"), ("xterm-256color", "light")])
+async def test_a_terminal_of_sixteen_colours_gets_its_theme_whichever_is_remembered(
+    run: Run, home: Path, term: str, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    Preferences(home / "tui.yaml").choose_theme("light")
+    async with run() as driven:
+        assert driven.app.theme == theme
 
 
 def test_themes_need_neither_textual_nor_the_engine() -> None:

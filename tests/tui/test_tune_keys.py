@@ -418,6 +418,17 @@ async def test_s_cycles_the_sort_order_and_a_filter_narrows_the_list(run: Run) -
         assert not driven.is_open() and driven.app.is_running
 
 
+async def test_q_asks_before_it_discards_moved_thresholds(run: Run) -> None:
+    async with open_tune(run) as driven:
+        await driven.press("L", "q")
+        assert isinstance(driven.app.screen, ConfirmScreen)
+        assert f"The moved thresholds of {driven.state.topic} are not applied yet." in driven.text
+        await driven.press("enter")  # the focus is on Cancel
+        assert driven.is_open() and driven.state.moved
+        await driven.press("q", "right", "enter")
+        assert not driven.is_open() and driven.app.is_running
+
+
 async def test_on_a_small_terminal_everything_is_reachable(run: Run) -> None:
     async with open_tune(run, (80, 24)) as driven:
         assert "? help" in driven.lines[-1]

@@ -89,7 +89,7 @@ def test_the_column_sorted_by_is_always_shown(sorting: str, columns: list[str]) 
 
 def test_the_totals_add_up_and_name_the_label_sources() -> None:
     text = text_of(topic_list(), 72)
-    assert "all 4" in text and "in 551 messages" in text
+    assert "all 4" in text and "in 551 logged messages" in text
     assert "you 240 · gate 800 · use 204" in text
 
 

@@ -73,7 +73,8 @@ def _header_parts(view: HeaderView, width: int, roles: Roles) -> list[tuple[Row,
     # Without a branch it says why in words, which no branch's name has.
     head = ("", clip(name, 40)) if " " in name else ("git ", clip(name, 24))
     branch = (head[0], roles.faint), (head[1], roles.normal)
-    parts.append((Row(*branch, (dirty, roles.muted)), Row(*branch)))
+    brief = (Row(("no git", roles.normal)),) if " " in name else ()
+    parts.append((Row(*branch, (dirty, roles.muted)), Row(*branch), *brief))
     gate = ("gate ", roles.faint), (first_line(status.gate), roles.normal)
     model = f" {clip(first_line(status.model), 28)}" if status.model else ""
     parts.append((Row(*gate, (model, roles.muted)), Row(*gate)))

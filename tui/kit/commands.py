@@ -18,7 +18,7 @@ from tui.kit import clipboard
 from tui.kit.command import Catalog, Command, Here, Need, Scope, command, command_of
 from tui.kit.editor import editor_command, file_of, with_terminal
 from tui.kit.frame import Frame
-from tui.kit.messages import NextTheme
+from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen, ProblemsScreen
 from tui.kit.panel import KEYS_OF, Motion
 from tui.render.draw import Row, joined_within, wrap
@@ -335,6 +335,11 @@ class Commanded(Frame):
     def rescan(self) -> None:
         """Rescan all files; only needed if changes are not detected automatically."""
         self.bench.conductor.rescan(quietly=False)
+
+    @command("ctrl+l", "Redraw the screen", in_line=True)
+    def redraw(self) -> None:
+        """Draw the whole screen anew, after another program wrote on the terminal."""
+        self.bench.post_message(Redraw())
 
     @command("ctrl+z", "Suspend", in_line=True)
     def suspend(self) -> None:

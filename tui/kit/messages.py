@@ -47,6 +47,10 @@ class NextTheme(Message):
     """The user wants the next theme."""
 
 
+class Redraw(Message):
+    """The terminal may show something else than what was drawn."""
+
+
 @dataclass
 class PartsRead(Message):
     """Parts of the workspace were read; the others are ``None``."""

@@ -94,6 +94,8 @@ class Hit:
     """Query words found in text, heading or path."""
     missing: tuple[str, ...] = ()
     """Query words not found."""
+    wordless: bool = False
+    """No result has any of the query's words; the score, which is relative to the best, says nothing."""
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -154,7 +156,7 @@ def mark_of(roles: Roles) -> Style:
 
 def hit_rows(hit: Hit, width: int, lines: int, roles: Roles, *, chosen: bool = False) -> list[Row]:
     """Draws a result in ``lines`` lines, 2 or 3; with two, title and place share a line."""
-    value = score(hit.result.score)
+    value = "" if hit.wordless else score(hit.result.score)
     words = roles.strong if chosen else roles.normal
     head = Row().fit(f"{hit.rank} ", RANK, roles.muted, "right")
     tail = Row()

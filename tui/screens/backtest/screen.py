@@ -40,6 +40,7 @@ class Rating:
 
 IDLE = Need(lambda here: not here.doing, "the past is being played")
 A_PROMPT = Need(lambda here: (item := here.prompts.selected) and item.prompt, "no prompt is selected")
+A_PLACE = Need(lambda here: here.panel_in_use == "prompts" or A_PROMPT.met(here), A_PROMPT.reason)
 
 
 def _rates(key: str, word: str, useful: bool) -> Callable[[BacktestScreen], None]:
@@ -159,7 +160,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
     focus_prompts = goes_to("prompts", "1", "the list")
     focus_told = goes_to("told", "2", "what was told", ": the passages, and what came up later")
 
-    @command("enter e", "Open the transcript", "open", 0)
+    @command("enter e", "Open the transcript", "open", 0, needs=[A_PLACE])
     def open(self) -> None:
         """Go to what was told; there, open the transcript of the selected passage, or of the prompt, in
         $VISUAL or $EDITOR.
@@ -169,9 +170,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         prompt = item.prompt if item is not None else None
         if self.panel_in_use == "prompts":
             self.go_to("told")
-        elif prompt is None:
-            self.say("no prompt is selected")
-        else:
+        elif prompt is not None:
             path, line = passage.place if passage is not None else prompt.place
             if file := self.existing(path):
                 self.edit_file(file, line)

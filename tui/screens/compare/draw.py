@@ -148,7 +148,7 @@ class TextPanel(LinesPanel, panel="text", number="3", words=""):
             self._about, self._draw = about, draw
             self.changed()
             self.scroll_to(y=0, animate=False, force=True)
-        self.set_frame(title)
+        self.set_frame(title or "lines")
 
     def draw(self, width: int, height: int) -> list[Row]:
         return self._draw(width, self.roles) if self._draw is not None else []

@@ -147,7 +147,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     focus_jobs = goes_to("jobs", "1", "the jobs")
     focus_runs = goes_to("runs", "2", "the selected job", ": what it does, its schedule and its runs")
 
-    @command("l", "Read the job's log", "log", 6, needs=[A_JOB])
+    @command("l", "Read the job's log", "log", 6, panels=["jobs"], needs=[A_JOB])
     def read_log(self) -> None:
         """Read the results of the job's runs, newest first; on small screens over the whole area."""
         self.go_to("runs")

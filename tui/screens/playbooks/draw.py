@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from tui.kit.rows import KeyedRows, Note
 from tui.render.draw import Row, clip, joined_within, labelled, wrap
-from tui.render.figures import count, day_of, score
+from tui.render.figures import count, day_of, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
 from tui.screens.tune.draw import rate_text
@@ -163,14 +163,16 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
             self.set_frame(self._of)
             return
         older = f" of {count(found.messages + found.left_out)}" if found.left_out else ""
-        beside = f"{self._of}: fires on {count(found.fired)} of the newest {count(found.messages)}{older}"
+        messages = f"{count(found.messages)}{older} you typed"
+        beside = f"{self._of}: fires on {count(found.fired)} of the newest {messages}"
         parts = (
-            [f"precision {rate_text(found.precision)}, recall {rate_text(found.recall)}"]
+            [
+                f"precision {rate_text(found.precision)}, recall {rate_text(found.recall)}"
+                f" by {plural(found.labelled, 'label')} of yours"
+            ]
             if found.labelled
             else []
         )
-        noise = "x noise" if self.query_text else "n noise"
-        parts += ["y useful", noise, "u undo", "o open"] if found.rows else []
         parts[:0] = filter(None, [self.filter_label])
         self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
 

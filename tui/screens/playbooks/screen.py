@@ -55,6 +55,7 @@ def read_items(engine: Engine) -> tuple[PlaybookItem, ...]:
 
 
 A_MESSAGE = Need(lambda here: here.past.selected, "no past message is selected")
+A_LABEL = Need(lambda here: here._labels, "no label to undo")
 A_PROPOSAL = Need(lambda here: here.draft, "no agent proposed it")
 A_FILE = Need(lambda here: here.file, "the selection is not a file")
 NO_MATCH = "nothing matches; esc shows all"
@@ -253,7 +254,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         self.listed.filter(query)
         self.show()
 
-    @command("enter", "Judge its past messages", "its past", 2)
+    @command("enter", "Judge its past messages", "its past", 2, panels=["playbooks"])
     def judge(self) -> None:
         """Go to the past messages of the selected playbook, to label them with y and n."""
         self.go_to("past")
@@ -278,12 +279,9 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
     label_useful = _labels("y", "useful", True)
     label_noise = _labels("n x", "noise", False)
 
-    @command("u", "Undo the last label", needs=[WRITABLE])
+    @command("u", "Undo the last label", "undo", 3, needs=[A_LABEL, WRITABLE])
     def unlabel(self) -> None:
         """Undo the last label given here, and go to its message."""
-        if not self._labels:
-            self.say("no label to undo")
-            return
         name, row = self._labels.pop()
         self._writes.ask((name, row, row.useful))
         self.relabelled(name, row, row.useful)

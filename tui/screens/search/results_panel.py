@@ -39,7 +39,7 @@ def draw_empty(state: SearchState, width: int, height: int, roles: Roles) -> lis
 class ResultsPanel(KeyedRows[Hit], panel="results", number="1"):
     always_lit = True
     signs = (
-        (".82", "the score, at most 1; query words are in bold"),
+        (".82", "the score, relative to the best result's; query words are in bold"),
         ("…", "the text continues before or after the lines shown"),
     )
     state: SearchState | None = None
@@ -89,8 +89,11 @@ class ResultsPanel(KeyedRows[Hit], panel="results", number="1"):
             return
         kind = f"only {KINDS.get(state.only, state.only)}" if state.only else ""
         found = counted(self.row_count, state.more) if state.phase in ("found", "nothing") else ""
-        beside = " · ".join(part for part in (found, kind, "searching …" if state.slow else "") if part)
-        below: list[str] = []
+        wordless = bool(state.hits) and state.hits[0].wordless
+        none = "none has your words" if wordless else ""
+        slow = "searching …" if state.slow else ""
+        beside = " · ".join(part for part in (found, none, kind, slow) if part)
+        below = ["nearest in meaning · / other words"] if wordless else []
         if self.row_count:
             below.append(f"{count(self.cursor + 1)} of {count(self.row_count)}")
             if state.more:

@@ -75,9 +75,12 @@ def run_search(engine: Engine, search: Search) -> Answer:
     if not found and search.only:
         elsewhere = list(engine.search(search.query, category=None, limit=search.limit + 1))
     words = Words(search.query)
+    hits = tuple(hit_of(rank, result, words) for rank, result in enumerate(found[: search.limit], 1))
+    if all(hit.missing and not hit.matched for hit in hits):
+        hits = tuple(replace(hit, wordless=True) for hit in hits)
     return Answer(
         search,
-        tuple(hit_of(rank, result, words) for rank, result in enumerate(found[: search.limit], 1)),
+        hits,
         len(found) > search.limit or len(found) >= MAX_LIMIT,
         min(len(elsewhere), search.limit),
         len(elsewhere) > search.limit,

@@ -487,13 +487,14 @@ class _Block:
 
 
 _WIDE = (_Block(10, 7, " ▸ ", 7), 38, _Block(10, 4, " ▸ ", 4))
-_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(5, 3, "▸", 4))
+_NARROW = (_Block(7, 7, "▸", 0), 24, _Block(6, 3, "▸", 4))
+_NARROWEST = (_Block(7, 7, "▸", 0), 24, _Block(5, 3, "▸", 4))
 
 
 def draw_changes(view: Changes, width: int, roles: Roles) -> list[Row]:
     """Four lines of figures in two columns, with the notes below."""
     roomy = width >= ROOMY
-    left, middle, right = _WIDE if roomy else _NARROW
+    left, middle, right = _WIDE if roomy else _NARROW if width > 42 else _NARROWEST
     middle += max(0, min(12, width - 66)) if roomy else 0
     lines = _lines(view, roomy)
     rows = []

@@ -211,7 +211,7 @@ def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row
     name = f"all {count(len(view.figures))}"
     rows.append(_figures(Row().gap().fit(name, plan.name, roles.normal), total, plan, roles, strong=True))
     labels = Row().gap().add(plural(total.labelled, "label"), roles.normal)
-    among = f" in {plural(total.messages // max(1, len(view.figures)), 'message')}"
+    among = f" in {plural(total.messages // max(1, len(view.figures)), 'logged message')}"
     if labels.cells + len(among) <= width:
         labels.add(among, roles.muted)
     rows.append(labels)

@@ -319,8 +319,11 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         """Shows counts beside the title and the position below."""
         total, rows = len(self.items), self.row_count
         beside = f"{count(rows)} of {count(total)}" if self.query_text else ""
+        chosen = self.selected
         if self.query_text:
             below = f"/{self.query_text}"
+        elif chosen is not None and chosen.kind == "past":
+            below = "older ones: s searches them · G follows"
         elif self.following or not rows:
             below = "following" if rows else ""
         else:
