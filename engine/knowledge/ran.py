@@ -76,7 +76,8 @@ def answer(
     if not found:
         return ()
     lines = (
-        f"- `{each.command}`: {each.times} times in {each.sessions} sessions, last on {each.day}{_others(each)}"
+        f"- `{each.command}`: {each.times} times in {each.sessions} sessions, last on {each.day}"
+        f"{_others(each)}"
         for each in found
     )
     text = "\n".join((_INTRO, *lines))

@@ -8,6 +8,7 @@ to it. Rather nothing than a passage that is beside the point.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -48,7 +49,7 @@ alike."""
 _FEW_SESSIONS = 2
 """Sessions with such turns; words that stand together in more are those of any question."""
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
-"""Letters that forms of a word share at least, and the same in East Asian scripts, which begin at a letter."""
+"""Letters that forms of a word share at least, and the same in East Asian scripts, from a letter on."""
 _ENDING = 3
 _SAME = 0.7
 """Share of a turn's words from which it says what the message says."""
@@ -57,13 +58,23 @@ _ASIDE = 200
 _CALL = expression(r"> ?(?:\[tool:|→)")
 _QUESTION = expression(r"[?？؟]\s*$")
 _OBJECTS = expression(
-    r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait|instead|rather|better|actually|revert|undo"
-    r"|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt|jamais|mejor|nunca|não|melhor|invece|meglio"
-    r"|нет|не|лучше|зачем|стоп|вместо|ні|nie|ne|niet|hayır)\b|不|别|別|改成|而是|違|いや|ではなく|じゃなく|やめ|없|아니|말고|지 ?마"
+    r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
+    r"|instead|rather|better|actually|revert|undo|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt|jamais|mejor|nunca|não|melhor|invece|meglio"
+    r"|нет|не|лучше|зачем|стоп|вместо|ні|nie|ne|niet|hayır)\b"
+    r"|不|别|別|改成|而是|違|いや|ではなく|じゃなく|やめ|없|아니|말고|지 ?마"
 )
-"""Words of a turn that does not simply agree to what was proposed. A turn taken for one costs little: it is the
-person's next word on the matter."""
+"""Words of a turn that does not simply agree to what was proposed. A turn taken for one costs little: it is
+the person's next word on the matter."""
 _MOST_OBJECTION = 400
+_PRINTED = expression(
+    r"\s*(?:\[[^\]\n]{1,60}\]|\[?\d{2,4}[-:/]\d\d[-:/T ]\d|[$#>❯➜✗│■✔] |at \S+ ?\("
+    r"|[\w.]{1,80}(?:Error|Exception)\b|p?npm (?:ERR|WARN))"
+)
+"""A line of a log, or of a terminal."""
+_PROMPT = expression(
+    r"(?<![\w.-])[\w.-]{1,32}@[\w.-]{1,64}(?::| )[~/][^\s$#%]{0,200}[$#%] |^[➜❯] ", re.MULTILINE
+)
+"""A shell waits for a command: what follows it was printed."""
 _MEANS_TO = expression(r"\b(?:let me|i['’]ll|i will|i['’]m (?:going|now|check\w+)|let['’]s)\b[^.!?\n]*[.:]?$")
 """A text that ends with what an agent means to do next."""
 
@@ -118,6 +129,14 @@ def answers(
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
     ]
+
+
+def tells(result: SearchResult, message: str) -> bool:
+    """Whether a passage of another session tells something: it does not only ask, repeat the message or show
+    what a program printed.
+    """
+    said = "".join(line for line in _lines_before_prompt(result.text) if not _PRINTED.match(line))
+    return 2 * len(said) >= len(result.text) and not only_asks(result.text, message)
 
 
 def only_asks(text: str, message: str) -> bool:
@@ -185,6 +204,11 @@ def _is_of(speaker: str, role: str) -> bool:
     return speaker.partition(" ")[0] == role
 
 
+def _lines_before_prompt(text: str) -> list[str]:
+    prompt = _PROMPT.search(text)
+    return (text[: prompt.start()] if prompt else text).split("\n")
+
+
 def _as_result(like: SearchResult, turn: Turn) -> SearchResult:
     first, last, speaker, heading, day, text = turn
     return replace(
@@ -200,14 +224,17 @@ def _objects(text: str) -> bool:
 
 
 def _typed(result: SearchResult, turns: Sequence[Turn], place: int) -> str:
-    """What the person wrote in a turn, on its lines, without what they pasted and what a command stands for."""
+    """What the person wrote in a turn, on its lines: nothing they pasted, and of a command its own line."""
     if BY_PROGRAM.search(result.text):
         return ""
-    lines = lines_of(result.text)
+    lines = lines_of("\n".join(_lines_before_prompt(result.text)))
     if result.heading.endswith(f"[{COMMAND}]"):
         is_first = not place or turns[place - 1][3] != result.heading
         lines = lines[:1] if is_first else []
-    return "\n".join(line.text if not line.why or line.is_uncertain else "" for line in lines)
+    return "\n".join(
+        line.text if (not line.why or line.is_uncertain) and not _PRINTED.match(line.text) else ""
+        for line in lines
+    )
 
 
 def _reply(result: SearchResult, turns: Sequence[Turn], place: int, query: str) -> tuple[SearchResult, ...]:

@@ -104,15 +104,16 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (rf"{_NUMBER} ({_any(_UNITS)}) (?:назад|тому|fa|geleden|temu|önce|atrás)", "{1} {2} ago"),
     (rf"({_any(_UNITS)}) (?:назад|тому|temu)", "1 {1} ago"),
     (
-        rf"(?:за )?(?:последни[ех]|останні|nos últimos|nas últimas|(?:ne)?gli ultimi|(?:ne)?lle ultime|(?:de )?laatste"
-        rf"|ostatni(?:e|ch)|posledních|son) {_NUMBER} ({_any(_UNITS)})",
+        rf"(?:за )?(?:последни[ех]|останні|nos últimos|nas últimas|(?:ne)?gli ultimi|(?:ne)?lle ultime"
+        rf"|(?:de )?laatste|ostatni(?:e|ch)|posledních|son) {_NUMBER} ({_any(_UNITS)})",
         "last {1} {2}",
     ),
     (rf"letzten {_NUMBER} ({_any(_UNITS)})", "last {1} {2}"),
     (rf"(?:ces|les) {_NUMBER} derni[eè]re?s ({_any(_UNITS)})", "last {1} {2}"),
     (rf"(?:los|las) últim[oa]s {_NUMBER} ({_any(_UNITS)})", "last {1} {2}"),
     (
-        rf"(?:am|letzten|vergangenen|el|le|во?|у|na|no|we?|ve?|op|afgelopen|vorige|geçen) ({_any(_DAYS)})(?: dernier| pasado)?",
+        rf"(?:am|letzten|vergangenen|el|le|во?|у|na|no|we?|ve?|op|afgelopen|vorige|geçen) ({_any(_DAYS)})"
+        r"(?: dernier| pasado)?",
         "on {1}",
     ),
     (rf"({_any(_DAYS)}) (?:dernier|scors[oa]|passad[oa]|günü)", "on {1}"),

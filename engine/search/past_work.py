@@ -107,20 +107,23 @@ _ASKS_BACK = expression(
     r"|(?:为什么|为啥|怎么).{1,20}(?:来着|当时|之前|上次)|(?:当时|之前|上次).{1,20}(?:为什么|怎么|什么|哪)|还记得"
 )
 _ASKS_ANYTHING = expression(
-    r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*(?:why|what|how|where|when|which|who"
-    r"|did|was|were|had|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
-    r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi|waarom|hoe|waar"
-    r"|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye|почему|зачем|что|чем|как\w*|где|когда|кто"
-    r"|куда|откуда|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
+    r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
+    r"(?:why|what(?! about| if)|did|was|were"
+    r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|come|many|much)"
+    r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
+    r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
+    r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
+    r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
     r"|(?:为什么|为啥|怎么|什么|哪[里个些]|吗|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
 )
+"""Begins like a question."""
 _GENERAL = expression(
     r"\bhow (?:to|does|(?:do|can|should|would|could) (?!we\b))|\bwhat(?: i|'| a)(?:s|re) (?!the|our|my|wrong)"
-    r"|\b(?:difference|you|please|should)\b|\bwhat (?:can|could|would|do|if|time)\b"
-    r"|\bwas (?:ist|sind) ein|\bwie (?:kann|macht|geht|kann)\b|\bqu'est-ce qu(?:e|'une?)\b(?! nous| j)|\bc'est quoi"
-    r"|\bcomment \w+(?:er|ir|re)\b|\bqué (?:es|son)\b|\bcómo (?:se|puedo|\w+[aei]r)\b|\bo que é|\bcos'è|\bcome si\b"
-    r"|\bwat is een\b|\bco to\b|\bco je\b|\bjak se\b|\bnedir\b|\bчто такое\b|\bкак \w+(?:ть|ти|ться)\b|\bразниц"
-    r"|什么是|是什么|怎么(?:学|样|做|用)|とは|には[?？]|方法|어떻게|이란"
+    r"|\b(?:difference|you|please|should)\b|\bwhat (?:can|could|would|do|if|time)\b|\bwas (?:ist|sind) ein"
+    r"|\bwie (?:kann|macht|geht)\b|\bqu'est-ce qu(?:e|'une?)\b(?! nous| j)|\bc'est quoi"
+    r"|\bcomment \w+(?:er|ir|re)\b|\bqué (?:es|son)\b|\bcómo (?:se|puedo|\w+[aei]r)\b|\bo que é|\bcos'è"
+    r"|\bcome si\b|\bwat is een\b|\bco to\b|\bco je\b|\bjak se\b|\bnedir\b|\bчто такое\b"
+    r"|\bкак \w+(?:ть|ти|ться)\b|\bразниц|什么是|是什么|怎么(?:学|样|做|用)|とは|には[?？]|方法|어떻게|이란"
 )
 """How something is done, or what it is, wherever one works; and a request to the agent."""
 _WIDE_FRAME = expression(
