@@ -47,7 +47,7 @@ _LEAST_SAID, _LEAST_REPLIED = 0.25, 0.5
 """The same for what the person stated, and what an agent said, to be told: it says much that only sounds
 alike."""
 _FEW_SESSIONS = 2
-"""Sessions with such turns; words that stand together in more are those of any question."""
+"""Sessions with turns that have the most of them; words that more have together are those of any question."""
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
 """Letters that forms of a word share at least, and the same in East Asian scripts, from a letter on."""
 _ENDING = 3
@@ -57,6 +57,8 @@ _ASIDE = 200
 """Characters up to which a turn that ends in a question only asks."""
 _CALL = expression(r"> ?(?:\[tool:|→)")
 _QUESTION = expression(r"[?？؟]\s*$")
+_ANSWERED = "\nAnswer: "
+"""In what the person said to a question of the agent, in the form that importers give it."""
 _OBJECTS = expression(
     r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
     r"|instead|rather|better|actually|revert|undo|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt|jamais|mejor|nunca|não|melhor|invece|meglio"
@@ -101,7 +103,8 @@ def answers(
 
     Args:
         asked: The search of the memory for the message.
-        is_near: Whether the session of a transcript may be of the project.
+        is_near: Whether the session of a transcript may be of the project. Those of others answer only what
+            is asked back, and only if none of the project does.
         conversation: The transcript of the message's own session.
     """
     is_back, subject = asks_back(message), subject_of(message)
@@ -113,11 +116,9 @@ def answers(
     files = {each.path: each.file for each in index.past().sessions if each.path != conversation}
     searched = index.search(asked.text, limit=_SEARCHED, exclude=asked.exclude, today=today, in_full=False)
     least = BESIDE_KNOWN if is_back else _LEAST_ABOUT
-    found = [
-        each
-        for each in searched
-        if each.path in files and (each.relevance or 0.0) >= least and is_near(each.path)
-    ]
+    found = [each for each in searched if each.path in files and (each.relevance or 0.0) >= least]
+    near = [each for each in found if is_near(each.path)]
+    found = near if near or not is_back else found
     wanted = content_words(message)
     if not is_back and not _are_about(found, wanted):
         return []
@@ -141,6 +142,8 @@ def tells(result: SearchResult, message: str) -> bool:
 
 def only_asks(text: str, message: str) -> bool:
     """Whether a text is a question, or says no more than the message does: it tells nothing."""
+    if _ANSWERED in text:
+        return False
     words = content_words(text)
     asked = set(content_words(message))
     if len(text) <= _ASIDE and _QUESTION.search(text) is not None:
@@ -150,8 +153,9 @@ def only_asks(text: str, message: str) -> bool:
 
 def _are_about(found: Sequence[SearchResult], wanted: Sequence[str]) -> bool:
     """Whether the words of a question stand together in a turn, and in turns of few sessions."""
-    together = {each.path for each in found if _share(each.text, wanted) >= _TOGETHER}
-    return 0 < len(together) <= _FEW_SESSIONS
+    shares = [(_share(each.text, wanted), each.path) for each in found]
+    most = max(shares, default=(0.0, ""))[0]
+    return most >= _TOGETHER and len({path for share, path in shares if share == most}) <= _FEW_SESSIONS
 
 
 def _share(text: str, wanted: Sequence[str]) -> float:

@@ -109,7 +109,7 @@ _ASKS_BACK = expression(
 _ASKS_ANYTHING = expression(
     r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
     r"(?:why|what(?! about| if)|did|was|were"
-    r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|come|many|much)"
+    r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|should|come|many|much)"
     r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
     r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
     r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
@@ -119,7 +119,7 @@ _ASKS_ANYTHING = expression(
 """Begins like a question."""
 _GENERAL = expression(
     r"\bhow (?:to|does|(?:do|can|should|would|could) (?!we\b))|\bwhat(?: i|'| a)(?:s|re) (?!the|our|my|wrong)"
-    r"|\b(?:difference|you|please|should)\b|\bwhat (?:can|could|would|do|if|time)\b|\bwas (?:ist|sind) ein"
+    r"|\b(?:difference|you|please)\b|\bwhat (?:can|could|would|should|do|if|time)\b|\bwas (?:ist|sind) ein"
     r"|\bwie (?:kann|macht|geht)\b|\bqu'est-ce qu(?:e|'une?)\b(?! nous| j)|\bc'est quoi"
     r"|\bcomment \w+(?:er|ir|re)\b|\bqué (?:es|son)\b|\bcómo (?:se|puedo|\w+[aei]r)\b|\bo que é|\bcos'è"
     r"|\bcome si\b|\bwat is een\b|\bco to\b|\bco je\b|\bjak se\b|\bnedir\b|\bчто такое\b"
