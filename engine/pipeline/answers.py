@@ -40,6 +40,8 @@ _LEAST_SCORE = 0.6
 """Share of the score of the best result."""
 _LEAST_ABOUT = 0.6
 """Relevance from which a turn answers a question that does not ask back in so many words."""
+_ALL, _SEVERAL = 0.9, 3
+"""A turn that has this share of so many words is about them even below that relevance."""
 _FEWEST_WORDS = 2
 _TOGETHER = 0.6
 """Share of such a question's words that one turn must contain."""
@@ -115,12 +117,13 @@ def answers(
         return []  # it asks for the work of some days, of which recaps tell
     files = {each.path: each.file for each in index.past().sessions if each.path != conversation}
     searched = index.search(asked.text, limit=_SEARCHED, exclude=asked.exclude, today=today, in_full=False)
-    least = BESIDE_KNOWN if is_back else _LEAST_ABOUT
-    found = [each for each in searched if each.path in files and (each.relevance or 0.0) >= least]
+    found = [each for each in searched if each.path in files and (each.relevance or 0.0) >= BESIDE_KNOWN]
     near = [each for each in found if is_near(each.path)]
     found = near if near or not is_back else found
     wanted = content_words(message)
-    if not is_back and not _are_about(found, wanted):
+    if is_back:
+        wanted = _known(found, wanted)
+    elif not (found := _about(found, wanted)):
         return []
     best = [each for each in found if each.score >= _LEAST_SCORE]
     sessions = {path: index.turns(files[path]) for path in dict.fromkeys(each.path for each in best)}
@@ -151,18 +154,35 @@ def only_asks(text: str, message: str) -> bool:
     return sum(word in asked for word in words) >= _SAME * len(words)
 
 
-def _are_about(found: Sequence[SearchResult], wanted: Sequence[str]) -> bool:
-    """Whether the words of a question stand together in a turn, and in turns of few sessions."""
-    shares = [(_share(each.text, wanted), each.path) for each in found]
-    most = max(shares, default=(0.0, ""))[0]
-    return most >= _TOGETHER and len({path for share, path in shares if share == most}) <= _FEW_SESSIONS
+def _about(found: Sequence[SearchResult], wanted: Sequence[str]) -> list[SearchResult]:
+    """The turns that are clearly about some words, if these stand together in one, and in few sessions."""
+    shares = [_share(each.text, wanted) for each in found]
+    sure = [
+        (each, share)
+        for each, share in zip(found, shares, strict=True)
+        if (each.relevance or 0.0) >= _LEAST_ABOUT or (share >= _ALL and len(wanted) >= _SEVERAL)
+    ]
+    most = max((share for _, share in sure), default=0.0)
+    together = {each.path for each, share in sure if share == most}
+    return [each for each, _ in sure] if most >= _TOGETHER and len(together) <= _FEW_SESSIONS else []
+
+
+def _known(found: Sequence[SearchResult], wanted: Sequence[str]) -> tuple[str, ...]:
+    """Those of some words that the turns have, or forms of them; the others are of the question alone."""
+    said = {word for each in found for word in _words(each.text)}
+    return tuple(word for word in wanted if any(each.startswith(_stem(word)) for each in said))
 
 
 def _share(text: str, wanted: Sequence[str]) -> float:
     """The share of some words that the prose of a turn has, or forms of them."""
-    said = literal_terms("\n".join(line for line in text.casefold().split("\n") if not is_shown(line)))
+    said = _words(text)
     held = [any(word.startswith(stem) for word in said) for stem in map(_stem, wanted)]
     return sum(held) / max(len(held), 1)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The words of the prose of a turn."""
+    return literal_terms("\n".join(line for line in text.casefold().split("\n") if not is_shown(line)))
 
 
 def _stem(word: str) -> str:

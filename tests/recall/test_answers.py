@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +156,24 @@ def test_a_short_question_about_the_past_is_answered_in_the_middle_of_a_session(
     said = "the brazier stays out since its sparks reach the sails"
     before = Before((Turn("user", "", (Text("paint it"),)), Turn("agent", "", (Text("It is painted."),))))
     assert told("why did we drop the brazier?", said, "It is gone.", before=before) == [said]
+
+
+def test_what_was_decided_in_another_project_answers_only_what_none_of_the_project_does(
+    engine: Engine, say: Say, workspace: Path
+) -> None:
+    here, there = "the tarpaulin stays off the hatch here, it rots", "the tarpaulin stays off the hatch there"
+    for folder, said in (("/srv/pier", here), ("/srv/dock", there)):
+        place = workspace / say(DAY, said, "Done.")
+        place.write_text(place.read_text().replace("\n---\n", f"\ncwd: {folder}\n---\n", 1))
+    engine.refresh_index()
+
+    def told(message: str, project: str) -> list[str]:
+        made = engine.prompts.compile(
+            message, engine.trace(message), Before(), budget=1_500, part="message", project=(project,)
+        )
+        return [each.text for each in made.sections if each.slot == "knowledge"]
+
+    question = "why did we take the tarpaulin off the hatch?"
+    assert told(question, "pier") == [here] and told(question, "dock") == [there]
+    assert set(told(question, "mole")) == {here, there}
+    assert told("why is the tarpaulin off the hatch?", "mole") == []

@@ -164,7 +164,12 @@ def test_reading_is_linear_in_the_length_of_a_message() -> None:
         *((text, True) for text in ("why do we retry the uploads?", "wie haben wir die Pegel sortiert?")),
         *(
             (text, True)
-            for text in ("キャッシュはどう直したんだっけ？", "정책이 뭐였지?", "почему мы убрали кеш?")
+            for text in (
+                "キャッシュはどう直したんだっけ？",
+                "정책이 뭐였지?",
+                "我们为什么要删除缓存？",
+                "почему мы убрали кеш?",
+            )
         ),
         *(
             (text, False)
