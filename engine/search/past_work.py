@@ -105,7 +105,7 @@ _ASKS_BACK = expression(
     r"|なぜ.{1,30}(?:した|たの|んだ|ました)|覚えて"
     r"|(?:였지|했지|됐지|었지|았지|거지|였더라|더라)\s*\?|왜.{2,30}(?:했|었|았)|기억(?:나|해)"
     r"|(?:为什么|为啥|怎么).{1,20}(?:来着|当时|之前|上次)|(?:当时|之前|上次).{1,20}(?:为什么|怎么|什么|哪)|还记得"
-    r"|(?:我们|咱们).{0,3}(?:为什么|为啥)|(?:为什么|为啥)(?:我们|咱们)"
+    r"|[我咱][们們].{0,3}(?:[为為]什[么麼]|[为為]啥)|(?:[为為]什[么麼]|[为為]啥)[我咱][们們]"
 )
 _ASKS_ANYTHING = expression(
     r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
@@ -115,7 +115,7 @@ _ASKS_ANYTHING = expression(
     r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
     r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
     r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
-    r"|(?:为什么|为啥|怎么|什么|哪[里个些]|吗|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
+    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
 )
 """Begins like a question."""
 _GENERAL = expression(
@@ -124,11 +124,13 @@ _GENERAL = expression(
     r"|\bwie (?:kann|macht|geht)\b|\bqu'est-ce qu(?:e|'une?)\b(?! nous| j)|\bc'est quoi"
     r"|\bcomment \w+(?:er|ir|re)\b|\bqué (?:es|son)\b|\bcómo (?:se|puedo|\w+[aei]r)\b|\bo que é|\bcos'è"
     r"|\bcome si\b|\bwat is een\b|\bco to\b|\bco je\b|\bjak se\b|\bnedir\b|\bчто такое\b"
-    r"|\bкак \w+(?:ть|ти|ться)\b|\bразниц|什么是|是什么|怎么(?:学|样|做|用)|とは|には[?？]|方法|어떻게|이란"
+    r"|\bкак \w+(?:ть|ти|ться)\b|\bразниц"
+    r"|什[么麼]是|是什[么麼]|怎[么麼](?:学|學|样|樣|做|用)|とは|には[?？]|方法|어떻게|이란"
 )
 """How something is done, or what it is, wherever one works; and a request to the agent."""
 _WIDE_FRAME = expression(
-    r"[\u3040-\u309f]+|为什么|为啥|怎么|什么|哪[里个些]|我们|你们|咱们|之前|上次|当时|[吗呢的了吧把被是在]|왜|뭐|무엇|언제|어디|어떻게"
+    r"[\u3040-\u309f]+|[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[我你咱][们們]|之前|上次|[当當][时時]"
+    r"|[吗嗎呢的了吧把被是在]|왜|뭐|무엇|언제|어디|어떻게"
 )
 _SMALL = frozenset(
     """

@@ -188,6 +188,7 @@ def test_questions_back_are_told_from_others(text: str, expected: bool) -> None:
         ("why did the staging migration fail?", "staging migration fail"),
         ("So what's the plan for unconfirmed findings", "unconfirmed findings"),
         ("kill switch 为什么删除了？", "kill switch 删除"),
+        ("為什麼刪除快取？", "刪除 除快 快取"),
         ("ボタンの矢印はなぜ消えた？", "ボタ タン 矢印 消"),
         ("почему лебёдка скрипит?", "лебёдка скрипит"),
         ("pourquoi le treuil grince ?", "treuil grince"),
