@@ -25,7 +25,6 @@ from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import COMMAND
-from engine.transcripts.typed import lines_of
 
 if TYPE_CHECKING:
     from engine.context.request import Query
@@ -249,6 +248,8 @@ def _objects(text: str) -> bool:
 
 def _typed(result: SearchResult, turns: Sequence[Turn], place: int) -> str:
     """What the person wrote in a turn, on its lines: nothing they pasted, and of a command its own line."""
+    from engine.transcripts.typed import lines_of  # noqa: PLC0415 — few messages ask
+
     if BY_PROGRAM.search(result.text):
         return ""
     lines = lines_of("\n".join(_lines_before_prompt(result.text)))
