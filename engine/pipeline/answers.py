@@ -68,6 +68,10 @@ _OBJECTS = expression(
 )
 """Words of a turn that does not simply agree to what was proposed. A turn taken for one costs little: it is
 the person's next word on the matter."""
+_AGREES = expression(
+    r"(?:ok|okay|yes|yeah|yep|sure|great|perfect|nice|thanks|ja|oui|sí|sim|да|хорошо|отлично)\b"
+    r"(?!,? (?:but|no|so)\b)|好|可以|はい|네"
+)
 _MOST_OBJECTION = 400
 _PRINTED = expression(
     r"\s*(?:\[[^\]\n]{1,60}\]|\[?\d{2,4}[-:/]\d\d[-:/T ]\d|[$#>❯➜✗│■✔] |at \S+ ?\("
@@ -75,7 +79,7 @@ _PRINTED = expression(
 )
 """A line of a log, or of a terminal."""
 _PROMPT = expression(
-    r"(?<![\w.-])[\w.-]{1,32}@[\w.-]{1,64}(?::| )[~/][^\s$#%]{0,200}[$#%] |^[➜❯] ", re.MULTILINE
+    r"(?<![\w.-])[\w.-]{1,32}@[\w.-]{1,64}[: ][A-Za-z~/][^\s$#%]{0,200} ?[$#%] |^[➜❯] ", re.MULTILINE
 )
 """A shell waits for a command: what follows it was printed."""
 _MEANS_TO = expression(r"\b(?:let me|i['’]ll|i will|i['’]m (?:going|now|check\w+)|let['’]s)\b[^.!?\n]*[.:]?$")
@@ -241,9 +245,10 @@ def _as_result(like: SearchResult, turn: Turn) -> SearchResult:
 
 def _objects(text: str) -> bool:
     """Whether a turn does not simply go along with what was proposed."""
-    if BY_PROGRAM.search(text) or _QUESTION.search(text):
+    if len(text) > _MOST_OBJECTION or BY_PROGRAM.search(text) or _QUESTION.search(text):
         return False
-    return len(text) <= _MOST_OBJECTION and _OBJECTS.search(text.lower()) is not None
+    said = text.lower().lstrip()
+    return _AGREES.match(said) is None and _OBJECTS.search(said) is not None
 
 
 def _typed(result: SearchResult, turns: Sequence[Turn], place: int) -> str:
