@@ -62,8 +62,8 @@ _ANSWERED = "\nAnswer: "
 """In what the person said to a question of the agent, in the form that importers give it."""
 _OBJECTS = expression(
     r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
-    r"|instead|rather|better|actually|revert|undo|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt|jamais|mejor|nunca|não|melhor|invece|meglio"
-    r"|нет|не|лучше|зачем|стоп|вместо|ні|nie|ne|niet|hayır)\b"
+    r"|instead|rather|better|actually|revert|undo|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt"
+    r"|jamais|mejor|nunca|não|melhor|invece|meglio|нет|не|лучше|зачем|стоп|вместо|ні|nie|ne|niet|hayır)\b"
     r"|不|别|別|改成|而是|違|いや|ではなく|じゃなく|やめ|없|아니|말고|지 ?마"
 )
 """Words of a turn that does not simply agree to what was proposed. A turn taken for one costs little: it is
@@ -126,12 +126,16 @@ def answers(
     wanted = content_words(message)
     if is_back:
         wanted = _known(found, wanted)
-    elif not (found := _about(found, wanted)):
+    else:
+        found = _about(found, wanted)
+    if not found or not wanted:
         return []
     best = [each for each in found if each.score >= _LEAST_SCORE]
     sessions = {path: index.turns(files[path]) for path in dict.fromkeys(each.path for each in best)}
     told = [
-        each for result in best if (each := _answer_in(result, sessions[result.path], wanted)) is not None
+        each
+        for result in best
+        if (turns := sessions[result.path]) and (each := _answer_in(result, turns, wanted)) is not None
     ]
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
@@ -205,7 +209,7 @@ def _chosen(told: Sequence[_Answer]) -> list[SearchResult]:
 
 
 def _answer_in(result: SearchResult, turns: Sequence[Turn], wanted: Sequence[str]) -> _Answer | None:
-    """What a turn has to tell, given all turns of its session; ``None`` for nothing."""
+    """What a turn has to tell, given all turns of its session, at least one; ``None`` for nothing."""
     place = bisect_right([first for first, *_ in turns], result.start_line) - 1
     query, relevance = " ".join(wanted), result.relevance or 0.0
     if _is_of(result.speaker, PERSON):

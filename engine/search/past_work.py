@@ -113,7 +113,8 @@ _ASKS_ANYTHING = expression(
     r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|should|come|many|much)"
     r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
     r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
-    r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
+    r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye"
+    r"|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
     r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
     r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
 )
