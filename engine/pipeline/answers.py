@@ -1,9 +1,9 @@
 """Answers a question about past work with what was said in other sessions of the project.
 
-An agent proposes, and the person decides: only the person's words say what holds. So theirs come first; what
-an agent said is told from the end of its reply, where it says what it found and did; a proposal that the
-person objected to is told with the objection; and a question of the person's own is not told, but the reply
-to it. Rather nothing than a passage that is beside the point.
+An agent proposes, and the person decides: only the person's words say what holds. So of equal answers theirs
+come first; what an agent said is told from the end of its reply, where it says what it found and did; a
+proposal that the person objected to is told with the objection, or not at all; and a question of the person's
+own is not told, but the reply to it. Rather nothing than a passage that is beside the point.
 """
 
 from __future__ import annotations
@@ -227,7 +227,12 @@ def _answer_in(result: SearchResult, turns: Sequence[Turn], wanted: Sequence[str
     if following is not None and _objects(turns[following][5]):
         objection = _as_result(result, turns[following])
         said = _typed(objection, turns, following)
-        replied = (*replied, *_whole(replace(objection, text=said), query))
+        parts = _whole(replace(objection, text=said), query)
+        if parts and (own := _share(said, wanted)) >= share:
+            return _Answer(
+                parts, True, own, relevance
+            )  # it says what was proposed, and that it does not hold
+        replied = (*replied, *parts)
     return _Answer(replied, False, share, relevance)
 
 
