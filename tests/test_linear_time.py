@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from engine.context.relevance import _without_log
 from engine.knowledge.asked import kinds_asked
 from engine.knowledge.commands import commands_in, is_plain
+from engine.pipeline import answers
+from engine.pipeline.answers import tells
 from engine.provenance.disguise import odd_paths
 from engine.recall.recall import is_assent
 from engine.rules.habits import habit
@@ -21,6 +24,7 @@ from engine.rules.rulebook import rules_in
 from engine.rules.sentences import rules_in as sentences_in
 from engine.rules.subject import relation
 from engine.search.passages import is_prose, words_of
+from engine.search.results import SearchResult
 from engine.store.markdown import sections
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.importers.tools import is_rejection
@@ -36,6 +40,7 @@ RUNS = (
     "not a, ", "use 'a' ",
 )  # fmt: skip
 TOOL_LINES = ("/a/", "> [tool:a] git push", "> [tool:a] gh pr create → https://a/", "> [tool:a] cd /a")
+NOTHING = SearchResult("", 1, 1, "conversation", "", "", "", "", 1.0, None, None, "index", "")
 READERS: dict[str, Callable[[str], object]] = {
     "headings": sections,
     "rules": lambda text: rules_in(f"## In force\n\n{text}\n".encode()),
@@ -50,7 +55,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "words of passages": words_of,
     "prose": is_prose,
     "answers": lambda text: is_assent(f"Question: a\nAnswer: {text}"),
-    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}")],
+    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}", of_packages=True)],
+    "turns": lambda text: tells(replace(NOTHING, text=text), "why did we do it?"),
+    "objections": lambda text: answers._MEANS_TO.search(text) or answers._OBJECTS.search(text),
     "what is asked to run": kinds_asked,
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,

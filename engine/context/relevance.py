@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from engine.context.compiled import LeftOut, Limit
 from engine.context.request import Part, Query
+from engine.search.past_work import asks_back
 from engine.search.query import literal_terms
 from engine.search.results import SearchResult
 from engine.search.talk import is_order, telling
@@ -141,9 +142,11 @@ def without_others(
     A message is mostly about its own conversation, and one that says little is about no other. Of 242
     turns that a search found for 36 messages in the middle of coding sessions, a reader called 6 % related
     below a relevance of 0.3, 33 % up to 0.45, and 65 % above. Files are asked for that only beside a message
-    that says little: what was written down is rarely as beside the point as what was once said.
+    that says little: what was written down is rarely as beside the point as what was once said. A question
+    about past work asks for another conversation, however short it is.
     """
-    is_vague = len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
+    says_little = len(telling(literal_terms(message[:_QUERY_CHARACTERS]))) < _SAYS_ENOUGH
+    is_vague = says_little and not asks_back(message)
     kept: list[SearchResult] = []
     for result in results:
         was_said = result.category == "conversation"

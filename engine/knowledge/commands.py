@@ -81,29 +81,49 @@ _INSTALLS = frozenset(
     """.split()  # noqa: SIM905 — one word a line would hide the module
 )
 _WITH_PACKAGES = expression(r"\s(?!-)\S")
+_PACKAGE = expression(
+    r"\s(?:--filter|-F|--workspace|-w)[ =](?P<quote>['\"]?)(?P<package>(?:@[\w-]+/)?[\w-]+)(?P=quote)(?!\S)"
+)
+"""The package of the project that a command of a package manager is for: a name, no path and no pattern."""
+_MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _LONGEST = 500
 _ALONE = frozenset(
     {"make", "pytest", "tox", "nox", "jest", "vitest", "rspec", "phpunit", "ctest", "mypy", "tsc"}
 )
 
 
-def commands_in(line: str) -> Iterator[str]:
-    """The commands in a shell line that run a project tool, without parts that trim the output."""
+def commands_in(line: str, *, of_packages: bool = False) -> Iterator[str]:
+    """The commands in a shell line that run a project tool, without parts that trim the output.
+
+    Args:
+        of_packages: Those that are for one package of the project, too: its tests may only run so.
+    """
     if len(line) > _LONGEST or line.rstrip().endswith("…"):
         return  # a script, or truncated in the transcript
     line = _CHANGES_PLACE.sub("", line.strip())
     for part in re.split(r"\s*(?:&&|;)\s*", line):
         command = " ".join(_DROPPED.sub("", part).split())
-        match = _RUNNER.fullmatch(command)
-        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(command):
+        whole = package_in(command)[0] if of_packages else command
+        match = _RUNNER.fullmatch(whole)
+        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(whole):
             yield command
 
 
-def succeeded(tool: ToolCall) -> list[str]:
-    """The distinct commands in a call of a shell that ended well, as far as the record tells."""
+def package_in(command: str) -> tuple[str, str]:
+    """A command without the package it is for, and the package; ``""`` for all of the project."""
+    found = _PACKAGE.search(command) if command.partition(" ")[0] in _MANAGERS else None
+    if found is None:
+        return command, ""
+    return command[: found.start()] + command[found.end() :], found["package"]
+
+
+def succeeded(tool: ToolCall, *, of_packages: bool = False) -> list[str]:
+    """The distinct commands in a call of a shell that ended well, as far as the record tells; see
+    ``commands_in``.
+    """
     if not is_shell(tool) or not ended_well(tool):
         return []
-    return list(dict.fromkeys(commands_in(tool.summary)))
+    return list(dict.fromkeys(commands_in(tool.summary, of_packages=of_packages)))
 
 
 def is_shell(tool: ToolCall) -> bool:

@@ -3,7 +3,11 @@
 They are a record of what the agent ran, read from the transcripts' tool calls when it is asked for, and not
 knowledge: nothing says that they are right, so nothing of it is kept and no review is skipped. What anyone
 may have planted is left out: a command with a word of its own (a script's name, a path, a value) counts only
-in sessions in which the agent had read no text from outside, no document and nothing pasted before.
+in sessions in which the agent had read no text from outside, no document and nothing pasted before. The name
+of a package is no such word: with it a package manager runs a script of the project itself, or nothing.
+
+A command for one package of the project counts for all that were run likewise, since which package was worked
+on says nothing of how its tests are run.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import TYPE_CHECKING
 from engine.context.budget import Candidate
 from engine.context.delimiters import outside
 from engine.errors import AutopoiesisError
-from engine.knowledge.commands import is_plain, kind_of, succeeded
+from engine.knowledge.commands import is_plain, kind_of, package_in, succeeded
 from engine.provenance.tools import brings_outside, reads_document
 from engine.redaction.detect import redact
 from engine.startup.records import dataclass
@@ -36,6 +40,8 @@ MOST = 3
 """Commands told."""
 LEAST_SESSIONS = 2
 """Sessions in which a command must have worked."""
+_MOST_PACKAGES = 3
+"""Packages named beside that in a command."""
 _SESSIONS = 40
 """The latest sessions of the project that are read."""
 _LOOKED_AT = 400
@@ -49,7 +55,8 @@ _INTRO = "In earlier sessions the agent ran, without an error (a record, not an 
 class Ran:
     """A command, and how often it worked."""
 
-    command: str
+    command: str  # for packages, the one that worked most often
+    packages: tuple[str, ...]  # those that it worked for, most often first; empty if it is for the project
     times: int
     sessions: int
     day: str  # of the latest of these sessions, as its transcript is filed: UTC, ISO 8601
@@ -70,6 +77,7 @@ def answer(
         return ()
     lines = (
         f"- `{each.command}`: {each.times} times in {each.sessions} sessions, last on {each.day}"
+        f"{_others(each)}"
         for each in found
     )
     text = "\n".join((_INTRO, *lines))
@@ -80,9 +88,11 @@ def answer(
 def ran(
     files: Files, projects: Projects, kinds: Collection[str], project: Collection[str], own: str = ""
 ) -> list[Ran]:
-    """The commands of some kinds that worked in the latest sessions of a project, most often first."""
-    times: dict[str, list[int]] = {}
-    days: dict[str, str] = {}
+    """The commands of some kinds that worked in the latest sessions of a project: those for all of it before
+    those for a package, most often first.
+    """
+    times: dict[tuple[str, bool], list[Counter[str]]] = {}
+    days: dict[tuple[str, bool], str] = {}
     left = _BYTES
     for path in _sessions(files, projects, project, own):
         try:
@@ -90,15 +100,32 @@ def ran(
         except (OSError, AutopoiesisError):
             continue
         left -= len(data)
+        worked: dict[tuple[str, bool], Counter[str]] = {}
         for command, count in _worked(parse(data, path.name).turns, kinds).items():
-            times.setdefault(command, []).append(count)
-            days.setdefault(command, "-".join(path.parts[-4:-1]))
+            whole, package = package_in(command)
+            worked.setdefault((whole, bool(package)), Counter())[command] += count
+        for key, counts in worked.items():
+            times.setdefault(key, []).append(counts)
+            days.setdefault(key, "-".join(path.parts[-4:-1]))
     found = [
-        Ran(command, sum(counts), len(counts), days[command])
-        for command, counts in times.items()
+        _ran(sum(counts, Counter()), len(counts), days[key])
+        for key, counts in times.items()
         if len(counts) >= LEAST_SESSIONS
     ]
-    return sorted(found, key=lambda each: -each.times)[:MOST]
+    return sorted(found, key=lambda each: (bool(each.packages), -each.times))[:MOST]
+
+
+def _ran(counts: Counter[str], sessions: int, day: str) -> Ran:
+    ranked = [command for command, _ in counts.most_common()]
+    packages = tuple(dict.fromkeys(filter(None, (package_in(command)[1] for command in ranked))))
+    return Ran(ranked[0], packages, counts.total(), sessions, day)
+
+
+def _others(ran: Ran) -> str:
+    """The packages for which a command worked, beside that in it."""
+    named = ", ".join(f"`{each}`" for each in ran.packages[1 : 1 + _MOST_PACKAGES])
+    more = len(ran.packages) - 1 - _MOST_PACKAGES
+    return f", also for {named}{f' and {more} more' if more > 0 else ''}" if named else ""
 
 
 def _sessions(files: Files, projects: Projects, project: Collection[str], own: str) -> Iterator[Path]:
@@ -125,8 +152,9 @@ def _told(turns: Sequence[Turn], kinds: Collection[str]) -> Iterator[str]:
     """The commands that ended well, except those that may stem from what was read before."""
     own = cache(partial(_calls_before_outside, turns))
     for number, tool in enumerate(tool for turn in turns for tool in turn.tools):
-        for command in succeeded(tool):
-            if kind_of(command) in kinds and (is_plain(command) or number < own()):
+        for command in succeeded(tool, of_packages=True):
+            whole = package_in(command)[0]
+            if kind_of(whole) in kinds and (is_plain(whole) or number < own()):
                 yield command
 
 

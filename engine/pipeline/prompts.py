@@ -5,21 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import date, datetime
-from itertools import islice
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.context.compiled import OFFER_LINES
 from engine.context.compiler import CompileRequest
 from engine.context.recaps import is_recap
-from engine.context.relevance import BESIDE_KNOWN
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
-from engine.search.past_work import asks_back
+from engine.pipeline.answers import answers, tells
 from engine.search.whole import whole_passages
-from engine.search.worth import AGENT
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -36,13 +32,6 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary
 
 NOTHING_BEFORE = Before()
-
-
-_MOST_ANSWERS = 2
-"""Passages that answer a question about past work."""
-_SEARCHED = 12
-_LEAST_SCORE = 0.6
-"""Share of the score of the best result."""
 
 
 class Prompts:
@@ -129,6 +118,9 @@ class Prompts:
         may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
 
+        def is_near(path: str) -> bool:
+            return not project or not (names := self._project(path)) or not set(names).isdisjoint(project)
+
         def search(asked: Query) -> list[SearchResult]:
             found = self._index().search(
                 asked.text,
@@ -144,11 +136,11 @@ class Prompts:
             # The whole session decides what is told of others, not the message alone.
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
+            told = [each for each in told if tells(each, text)]
             if part == "asked":
                 whole = [*told, *whole_passages(found, asked.text)]
                 return [each for each in whole if stated is None or not stated.says(each.text)]
-            if asks_back(text):
-                told += self._answers(asked, today, before.path)
+            told += answers(self._index(), asked, text, today, is_near, before.path)
             return [*told, *(each for each in found if _is_beside(each, before.path))]
 
         def retrieve(asked: Query) -> list[SearchResult]:
@@ -190,22 +182,6 @@ class Prompts:
                 held_from=held_from,
             )
         )
-
-    def _answers(self, asked: Query, today: date, conversation: str) -> list[SearchResult]:
-        """What agents said in other sessions of the person about what a message asks back about."""
-        index = self._index()
-        own = {each.path for each in index.past().sessions} - {conversation}
-        found = index.search(asked.text, limit=_SEARCHED, exclude=asked.exclude, today=today, in_full=False)
-        said = [
-            each
-            for each in found
-            if each.path in own
-            and each.speaker == AGENT
-            and each.score >= _LEAST_SCORE
-            and (each.relevance or 0.0) >= BESIDE_KNOWN
-        ]
-        whole = islice(whole_passages(said, asked.text), _MOST_ANSWERS)
-        return [replace(each, worth=each.relevance, why="the message asks back about it") for each in whole]
 
 
 def _is_beside(result: SearchResult, conversation: str) -> bool:

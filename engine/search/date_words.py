@@ -10,42 +10,63 @@ from functools import partial
 from engine.startup.lazy import expression
 
 _MONTHS = {
-    "january": "januar|jänner|janvier|enero",
-    "february": "februar|février|fevrier|febrero",
-    "march": "märz|maerz|mars|marzo",
-    "april": "avril|abril|april",
-    "may": "mai|mayo",
-    "june": "juni|juin|junio",
-    "july": "juli|juillet|julio",
-    "august": "août|aout|agosto|august",
-    "september": "septembre|septiembre|september",
-    "october": "oktober|octobre|octubre",
-    "november": "novembre|noviembre|november",
-    "december": "dezember|décembre|decembre|diciembre",
+    "january": "januar|jänner|janvier|enero|января|январь|январе|січня|січень|січні|janeiro|gennaio"
+    "|januari|stycznia|styczeń|styczniu|ledna|leden|lednu|ocak",
+    "february": "februar|février|fevrier|febrero|февраля|февраль|феврале|лютого|лютий|лютому|fevereiro"
+    "|febbraio|februari|lutego|luty|lutym|února|únoru|únor|şubat",
+    "march": "märz|maerz|mars|marzo|марта|марте|март|березня|березень|березні|março|maart|marca|marzec"
+    "|marcu|března|březnu|březen|mart",
+    "april": "avril|abril|april|апреля|апрель|апреле|квітня|квітень|квітні|aprile|kwietnia|kwiecień"
+    "|kwietniu|dubna|dubnu|duben|nisan",
+    "may": "mai|mayo|мая|май|мае|травня|травень|травні|maio|maggio|mei|maja|maju|maj|května|květnu|květen"
+    "|mayıs",
+    "june": "juni|juin|junio|июня|июнь|июне|червня|червень|червні|junho|giugno|czerwca|czerwiec|czerwcu"
+    "|června|červnu|červen|haziran",
+    "july": "juli|juillet|julio|июля|июль|июле|липня|липень|липні|julho|luglio|lipca|lipiec|lipcu"
+    "|července|červenec|červenci|temmuz",
+    "august": "août|aout|agosto|august|августа|августе|август|серпня|серпень|серпні|augustus|sierpnia"
+    "|sierpień|sierpniu|srpna|srpnu|srpen|ağustos",
+    "september": "septembre|septiembre|september|сентября|сентябрь|сентябре|вересня|вересень|вересні"
+    "|setembro|settembre|września|wrzesień|wrześniu|září|eylül",
+    "october": "oktober|octobre|octubre|октября|октябрь|октябре|жовтня|жовтень|жовтні|outubro|ottobre"
+    "|października|październiku|październik|října|říjen|říjnu|ekim",
+    "november": "novembre|noviembre|november|ноября|ноябрь|ноябре|листопада|листопаді|листопад|novembro"
+    "|listopada|listopadu|listopadzie|listopad|kasım",
+    "december": "dezember|décembre|decembre|diciembre|декабря|декабрь|декабре|грудня|грудень|грудні"
+    "|dezembro|dicembre|december|grudnia|grudzień|grudniu|prosince|prosinec|prosinci|aralık",
 }
 _DAYS = {
-    "monday": "montag|lundi|lunes",
-    "tuesday": "dienstag|mardi|martes",
-    "wednesday": "mittwoch|mercredi|miércoles|miercoles",
-    "thursday": "donnerstag|jeudi|jueves",
-    "friday": "freitag|vendredi|viernes",
-    "saturday": "samstag|sonnabend|samedi|sábado|sabado",
-    "sunday": "sonntag|dimanche|domingo",
+    "monday": "montag|lundi|lunes|понедельник|понеділок|segunda-feira|segunda|lunedì|maandag|poniedziałek"
+    "|pondělí|pazartesi",
+    "tuesday": "dienstag|mardi|martes|вторник|вівторок|terça-feira|terça|martedì|dinsdag|wtorek|úterý|salı",
+    "wednesday": "mittwoch|mercredi|miércoles|miercoles|среду|середу|quarta-feira|quarta|mercoledì"
+    "|woensdag|środę|středu|çarşamba",
+    "thursday": "donnerstag|jeudi|jueves|четверг|четвер|quinta-feira|quinta|giovedì|donderdag|czwartek"
+    "|čtvrtek|perşembe",
+    "friday": "freitag|vendredi|viernes|пятницу|п'ятницю|п’ятницю|sexta-feira|sexta|venerdì|vrijdag"
+    "|piątek|pátek|cuma",
+    "saturday": "samstag|sonnabend|samedi|sábado|sabado|субботу|суботу|sabato|zaterdag|sobotę|sobotu"
+    "|cumartesi",
+    "sunday": "sonntag|dimanche|domingo|воскресенье|неділю|domenica|zondag|niedzielę|neděli|pazar",
 }
 _NUMBERS = {
-    "one": "ein|einem|einer|un|une|una",
-    "two": "zwei|deux|dos",
-    "three": "drei|trois|tres",
-    "four": "vier|quatre|cuatro",
-    "five": "fünf|cinq|cinco",
-    "six": "sechs|seis",
-    "seven": "sieben|sept|siete",
+    "one": "ein|einem|einer|un|une|una|um|uma|один|одну|één|een|jeden|jedną|bir",
+    "two": "zwei|deux|dos|два|две|дві|dois|duas|due|twee|dwa|dwie|dva|dvěma|iki",
+    "three": "drei|trois|tres|три|três|tre|drie|trzy|tři|třemi|üç",
+    "four": "vier|quatre|cuatro|четыре|чотири|quatro|quattro|cztery|čtyřmi|dört",
+    "five": "fünf|cinq|cinco|пять|п'ять|п’ять|cinque|vijf|pięć|pěti|beş",
+    "six": "sechs|seis|шесть|шість|sei|zes|sześć|šesti|altı",
+    "seven": "sieben|sept|siete|семь|сім|sete|sette|zeven|siedem|sedmi|yedi",
 }
 _UNITS = {
-    "day": "tag|tage|tagen|jour|jours|día|días|dia|dias",
-    "week": "woche|wochen|semaine|semaines|semana|semanas",
-    "month": "monat|monate|monaten|mois|mes|meses",
-    "year": "jahr|jahre|jahren|an|ans|année|años|año",
+    "day": "tag|tage|tagen|jour|jours|día|días|dia|dias|день|дня|дней|дні|днів|giorno|giorni|dag|dagen"
+    "|dzień|dni|dnem|dny|gün",
+    "week": "woche|wochen|semaine|semaines|semana|semanas|неделю|недели|недель|неделе|тиждень|тижні"
+    "|тижнів|settimana|settimane|week|weken|tydzień|tygodnie|tygodni|týdnem|týdny|hafta",
+    "month": "monat|monate|monaten|mois|mes|meses|месяц|месяца|месяцев|місяць|місяці|місяців|mês|mese"
+    "|mesi|maand|maanden|miesiąc|miesiące|miesięcy|měsícem|měsíci|ay",
+    "year": "jahr|jahre|jahren|an|ans|année|años|año|год|года|лет|рік|роки|років|ano|anos|anno|anni|jaar"
+    "|rok|lata|lat|rokem|lety|yıl",
 }
 _WORDS = {
     word: english
@@ -69,17 +90,33 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ),
     (r"heute|aujourd['’]hui|\bhoy", "today"),
     (r"(?:the )?(?:last|past) (?:few|couple of|couple) days|the other day|lately|recently", "last 4 days"),
-    (rf"(\d{{1,2}})(?:\.|er|ro)?(?: de)? ({_any(_MONTHS)})(?: del?(?= \d))?", r"\1 {2}"),
-    (rf"(?:im|en|au mois de|en el mes de) ({_any(_MONTHS)})", "in {1}"),
+    (
+        rf"(?:em )?(\d{{1,2}})(?:\.|er|ro|-?(?:го|е|ого))?(?: de)? ({_any(_MONTHS)})(?:['’]?[dt][ae])?"
+        r"(?: del?(?= \d))?",
+        r"\1 {2}",
+    ),
+    (r"(?<=\d\d\d\d )(?:года|году|року|році|roku)", ""),
+    (rf"(?:im|en|au mois de|en el mes de|во?|у|em|a|in|we?|ve?) ({_any(_MONTHS)})", "in {1}"),
     (rf"(?:letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?) ({_any(_UNITS)}|wochenende)", "last {1}"),
     (rf"(?:l[ae] |el )?({_any(_UNITS)}) (?:dernière|dernier|passée|passé|pasada|pasado)", "last {1}"),
     (rf"(?:diese[nrs]?|cette|ce|esta|este) ({_any(_UNITS)})", "this {1}"),
-    (rf"(?:vor|il y a|hace) {_NUMBER} ({_any(_UNITS)})", "{1} {2} ago"),
+    (rf"(?:vor|il y a|hace|há|před) {_NUMBER} ({_any(_UNITS)})", "{1} {2} ago"),
+    (rf"{_NUMBER} ({_any(_UNITS)}) (?:назад|тому|fa|geleden|temu|önce|atrás)", "{1} {2} ago"),
+    (rf"({_any(_UNITS)}) (?:назад|тому|temu)", "1 {1} ago"),
+    (
+        rf"(?:за )?(?:последни[ех]|останні|nos últimos|nas últimas|(?:ne)?gli ultimi|(?:ne)?lle ultime"
+        rf"|(?:de )?laatste|ostatni(?:e|ch)|posledních|son) {_NUMBER} ({_any(_UNITS)})",
+        "last {1} {2}",
+    ),
     (rf"letzten {_NUMBER} ({_any(_UNITS)})", "last {1} {2}"),
     (rf"(?:ces|les) {_NUMBER} derni[eè]re?s ({_any(_UNITS)})", "last {1} {2}"),
     (rf"(?:los|las) últim[oa]s {_NUMBER} ({_any(_UNITS)})", "last {1} {2}"),
-    (rf"(?:am|letzten|vergangenen|el|le) ({_any(_DAYS)})(?: dernier| pasado)?", "on {1}"),
-    (rf"({_any(_DAYS)}) dernier", "on {1}"),
+    (
+        rf"(?:am|letzten|vergangenen|el|le|во?|у|na|no|we?|ve?|op|afgelopen|vorige|geçen) ({_any(_DAYS)})"
+        r"(?: dernier| pasado)?",
+        "on {1}",
+    ),
+    (rf"({_any(_DAYS)}) (?:dernier|scors[oa]|passad[oa]|günü)", "on {1}"),
     # Russian, Ukrainian, Portuguese, Italian, Dutch, Polish, Czech, Turkish.
     (r"позавчера|позавчора|anteontem|l['’]altro ieri|eergisteren|przedwczoraj|předevčírem", "2 days ago"),
     (r"вчера|вчора|ontem|ieri|gisteren|wczoraj|včera|dün", "yesterday"),
@@ -89,6 +126,15 @@ _FORMS: tuple[tuple[str, str], ...] = (
         r"|(?:la )?settimana scorsa|vorige week"
         r"|w (?:zeszłym|ubiegłym) tygodniu|minulý týden|geçen hafta",
         "last week",
+    ),
+    (
+        r"на этой неделе|цього тижня|questa settimana|deze week|w tym tygodniu|tento týden|bu hafta",
+        "this week",
+    ),
+    (
+        r"в прошлом месяце|минулого місяця|(?:no )?mês passado|(?:il )?mese scorso|vorige maand"
+        r"|w (?:zeszłym|ubiegłym) miesiącu|minulý měsíc|geçen ay",
+        "last month",
     ),
     (
         r"(?:в )?прошл(?:ый раз|ой сессии)|минулого разу|(?:d|n)?a última (?:vez|sessão)"
@@ -109,7 +155,7 @@ _FORMS: tuple[tuple[str, str], ...] = (
         "where did we leave off",
     ),
     (
-        r"(?:что|чем|над чем) мы (?:делали|сделали|занимались|работали)"
+        r"(?:что|чем|над чем) (?:мы )?(?:делали|сделали|занимались|работали)"
         r"|що ми (?:робили|зробили)|o que (?:nós )?fizemos"
         r"|(?:che )?cosa abbiamo fatto|wat (?:hebben we|deden we)"
         r"|co (?:z?robiliśmy|jsme (?:u?dělali|řešili))|ne yapt[ıi]k",

@@ -1,7 +1,7 @@
 """Finds dates in a query: ``last week``, ``in March``, ``on 7 May 2023``, ``3 days ago`` (spec 7).
 
-Understands English names, ISO dates, and simple German, French and Spanish phrases. A day and month without
-a year means the most recent such day, and a month without a year the most recent such month.
+Understands English names, ISO dates, and simple phrases of other languages (``date_words``). A day and month
+without a year means the most recent such day, and a month without a year the most recent such month.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import date
 
 from engine.search.dates import Days, split_days
-from engine.search.query import STOP_WORDS
+from engine.search.query import STOP_WORDS, literal_terms
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -68,8 +68,30 @@ def asks_back(text: str) -> bool:
     return is_short and _ASKS_BACK.search(text.lower()) is not None and not _YOURS.search(text.lower())
 
 
+def subject_of(text: str) -> tuple[str, ...]:
+    """The words that say what a question is about, in lower case; none if the message asks nothing that the
+    past may answer, such as an order, or how something is done in general.
+
+    Whether such a question is about past work is for the memory to tell: "why did the migration fail?".
+    """
+    asked = " ".join(text.lower().replace("’", "'").split())
+    if len(text) > _MAX_CHARACTERS or not _ASKS_ANYTHING.search(asked) or _GENERAL.search(asked):
+        return ()
+    return content_words(asked)
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """The words of a text that say what it is about, in lower case: no small ones, none of a question."""
+    return tuple(
+        word
+        for word in literal_terms(_WIDE_FRAME.sub(" ", text.casefold()))
+        if word not in _FRAME and word not in STOP_WORDS and word not in _SMALL
+    )
+
+
 _ASKS_BACK = expression(
-    r"\b(?:why|how|when|where|what|which \w+) (?:did|had|have|were|was) (?:we|i)\b.*\?|\bwhy do we\b.*\?"
+    r"\b(?:why|how|when|where|what|which \w+) (?:did|had|have|were|was) (?:we|i)\b.*\?"
+    r"|\bwhy (?:do|don['’]?t|did|didn['’]?t|are|aren['’]?t) we\b.*\?"
     r"|\b(?:did|had|have|haven['’]t|didn['’]t) we\b.*\?"
     r"|\b(?:what (?:happened to|became of|was the (?:reason|decision))|do you remember|remind me)\b"
     r"|\b(?:warum|wieso|weshalb|wie|wann|wo|was|welche\w*) (?:haben|hatten) wir\b"
@@ -78,12 +100,55 @@ _ASKS_BACK = expression(
     r"|\b(?:por qué|cómo|cuándo|dónde) (?:no )?(?:se |lo |la )?\w+(?:[aei]mos|aron|ieron)\b|\bte acuerdas\b"
     r"|\b(?:por que|como|quando|onde) (?:não )?(?:nós )?\w+[aei]mos\b"
     r"|\b(?:perché|come|quando|dove) (?:non )?abbiamo\b"
-    r"|(?:почему|зачем|как|когда|где) мы \w+ли?\b|помнишь"
+    r"|(?:почему|зачем|как|когда|где|что|какой|какую|какое|какие) (?:именно )?мы (?:не )?\w+ли?\b|помнишь"
     r"|だっけ|でしたっけ|たっけ|んでしたか|どうな(?:った|りました)|どう(?:直し|修正し|解決し|決め)(?:た|ました)"
     r"|なぜ.{1,30}(?:した|たの|んだ|ました)|覚えて"
     r"|(?:였지|했지|됐지|었지|았지|거지|였더라|더라)\s*\?|왜.{2,30}(?:했|었|았)|기억(?:나|해)"
     r"|(?:为什么|为啥|怎么).{1,20}(?:来着|当时|之前|上次)|(?:当时|之前|上次).{1,20}(?:为什么|怎么|什么|哪)|还记得"
+    r"|[我咱][们們].{0,3}(?:[为為]什[么麼]|[为為]啥)|(?:[为為]什[么麼]|[为為]啥)[我咱][们們]"
 )
+_ASKS_ANYTHING = expression(
+    r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
+    r"(?:why|what(?! about| if)|did|was|were"
+    r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|should|come|many|much)"
+    r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
+    r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
+    r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye"
+    r"|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
+    r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
+    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
+)
+"""Begins like a question."""
+_GENERAL = expression(
+    r"\bhow (?:to|does|(?:do|can|should|would|could) (?!we\b))|\bwhat(?: i|'| a)(?:s|re) (?!the|our|my|wrong)"
+    r"|\b(?:difference|you|please)\b|\bwhat (?:can|could|would|should|do|if|time)\b|\bwas (?:ist|sind) ein"
+    r"|\bwie (?:kann|macht|geht)\b|\bqu'est-ce qu(?:e|'une?)\b(?! nous| j)|\bc'est quoi"
+    r"|\bcomment \w+(?:er|ir|re)\b|\bqué (?:es|son)\b|\bcómo (?:se|puedo|\w+[aei]r)\b|\bo que é|\bcos'è"
+    r"|\bcome si\b|\bwat is een\b|\bco to\b|\bco je\b|\bjak se\b|\bnedir\b|\bчто такое\b"
+    r"|\bкак \w+(?:ть|ти|ться)\b|\bразниц"
+    r"|什[么麼]是|是什[么麼]|怎[么麼](?:学|學|样|樣|做|用)|とは|には[?？]|方法|어떻게|이란"
+)
+"""How something is done, or what it is, wherever one works; and a request to the agent."""
+_WIDE_FRAME = expression(
+    r"[\u3040-\u309f]+|[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[我你咱][们們]|之前|上次|[当當][时時]"
+    r"|[吗嗎呢的了吧把被是在]|왜|뭐|무엇|언제|어디|어떻게"
+)
+_SMALL = frozenset(
+    """
+    plan plans reason decision status idea purpose cause use used using happen happens happened became went
+    come wrong need mean means
+    что как где когда почему зачем кто чем куда откуда сколько какой какая какое какие какую мы я ты он она
+    они у меня нас нам мне тебя по из в на для про не ли было был была были это то так и а с о об же за от
+    до к его её их наш наша наше наши мой моя мое моё мои такое есть надо нужно
+    що де коли чому ми на за
+    warum wieso weshalb wie wer wann sind ist war waren wird werden für nicht kein keine mit nach aus
+    pourquoi comment quand qui quel quelle est sont était étaient ont pour avec dans sur
+    por porque cómo como cuándo cuál quién es son era fue fueron para con no sin su
+    onde quando qual quem foi não perché dove cosa chi è sono non di il lo gli per
+    waarom hoe waar wanneer wat het een niet dlaczego gdzie kiedy nie proč kde kdy jsme neden nasıl nerede
+    """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
+)
+"""Words of questions and small words, beside those of ``_FRAME``."""
 _YOURS = expression(r"\b(?:what|why|how) do you (?:think|mean)\b|\byou think\b")
 _WORD = expression(r"[^\W_]+")
 _OTHER = expression(

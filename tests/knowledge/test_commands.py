@@ -204,6 +204,23 @@ def test_a_command_of_its_own_is_told_if_nothing_was_read_before(session: Sessio
     assert told(tmp_path) == ["- `make test-shop`: 2 times in 2 sessions, last on 2031-02-02"]
 
 
+def test_commands_for_packages_count_together_if_none_is_for_the_whole_project(
+    session: Session, tmp_path: Path
+) -> None:
+    for package in ("@quay/crane", "@quay/crane", "@quay/berth", "berth-ui"):
+        session(
+            "> [tool:Read] README.md → 4", f"> [tool:Bash] pnpm --filter {package} test 2>&1 | tail -3 → ok"
+        )
+    session("> [tool:Bash] pnpm --filter ./evil test → ok", "> [tool:Bash] pnpm --filter evil... test → ok")
+    assert told(tmp_path) == [
+        "- `pnpm --filter @quay/crane test`: 4 times in 4 sessions, last on 2031-02-04, also for `berth-ui`,"
+        " `@quay/berth`"
+    ]
+    for _ in range(2):
+        session("> [tool:Bash] pnpm test → ok")
+    assert told(tmp_path)[0] == "- `pnpm test`: 2 times in 2 sessions, last on 2031-02-07"
+
+
 def test_what_another_person_ran_is_not_told(session: Session, tmp_path: Path) -> None:
     for _ in range(2):
         session("> [tool:Bash] make test → ok", extra="author: odile\n")

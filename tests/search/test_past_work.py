@@ -8,7 +8,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search.past_work import asks_back, past_work
+from engine.search.past_work import asks_back, past_work, subject_of
 from tests.cases import each_case
 
 TODAY = date(2026, 2, 18)
@@ -64,6 +64,20 @@ TODAY = date(2026, 2, 18)
         ("cosa abbiamo fatto l'ultima volta?", ""),
         ("riprendiamo da dove eravamo", ""),
         ("wat hebben we gisteren gedaan?", "2026-02-17/2026-02-17"),
+        ("что мы делали 7 января?", "2026-01-07/2026-01-07"),
+        ("что мы делали 7-го мая 2025 года?", "2025-05-07/2025-05-07"),
+        ("чем мы занимались в понедельник?", "2026-02-16/2026-02-16"),
+        ("что мы делали две недели назад?", "2026-02-01/2026-02-07"),
+        ("что делали в январе?", "2026-01-01/2026-01-31"),
+        ("що ми робили 7 січня?", "2026-01-07/2026-01-07"),
+        ("o que fizemos há três dias?", "2026-02-15/2026-02-15"),
+        ("o que fizemos em 7 de janeiro?", "2026-01-07/2026-01-07"),
+        ("cosa abbiamo fatto il 7 gennaio?", "2026-01-07/2026-01-07"),
+        ("cosa abbiamo fatto lunedì scorso?", "2026-02-16/2026-02-16"),
+        ("wat hebben we op maandag gedaan?", "2026-02-16/2026-02-16"),
+        ("co robiliśmy 3 dni temu?", "2026-02-15/2026-02-15"),
+        ("co jsme dělali 7. ledna?", "2026-01-07/2026-01-07"),
+        ("7 Ocak'ta ne yaptık?", "2026-01-07/2026-01-07"),
         ("na czym skończyliśmy?", ""),
         ("co jsme dělali minule?", ""),
         ("geçen hafta ne yaptık?", "2026-02-09/2026-02-15"),
@@ -150,7 +164,12 @@ def test_reading_is_linear_in_the_length_of_a_message() -> None:
         *((text, True) for text in ("why do we retry the uploads?", "wie haben wir die Pegel sortiert?")),
         *(
             (text, True)
-            for text in ("キャッシュはどう直したんだっけ？", "정책이 뭐였지?", "почему мы убрали кеш?")
+            for text in (
+                "キャッシュはどう直したんだっけ？",
+                "정책이 뭐였지?",
+                "我们为什么要删除缓存？",
+                "почему мы убрали кеш?",
+            )
         ),
         *(
             (text, False)
@@ -161,3 +180,24 @@ def test_reading_is_linear_in_the_length_of_a_message() -> None:
 )
 def test_questions_back_are_told_from_others(text: str, expected: bool) -> None:
     assert asks_back(text) is expected
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        ("why did the staging migration fail?", "staging migration fail"),
+        ("So what's the plan for unconfirmed findings", "unconfirmed findings"),
+        ("kill switch 为什么删除了？", "kill switch 删除"),
+        ("為什麼刪除快取？", "刪除 除快 快取"),
+        ("ボタンの矢印はなぜ消えた？", "ボタ タン 矢印 消"),
+        ("почему лебёдка скрипит?", "лебёдка скрипит"),
+        ("pourquoi le treuil grince ?", "treuil grince"),
+        ("how do I reverse a list in Python?", ""),
+        ("what is a treaty?", ""),
+        ("как сварить борщ?", ""),
+        ("fix the migration", ""),
+        ("when the migration fails, tell me", ""),
+    ],
+)
+def test_a_question_has_a_subject_unless_it_is_a_general_one(text: str, expected: str) -> None:
+    assert " ".join(subject_of(text)) == expected

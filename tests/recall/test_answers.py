@@ -1,0 +1,179 @@
+"""What is told beside a message that asks about past work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.conversations.turns import Before
+from engine.engine import Engine
+from engine.transcripts.turn import Text, Turn
+from tests.cases import each_case
+from tests.recall.conftest import Say
+
+DAY = "2031-02-01"
+Told = Callable[..., list[str]]
+
+QUIET = "Nothing to add, thanks; we go on tomorrow with the other half of the chart room."
+PROPOSED = (
+    "The skipper's address is lost on a restart. The simplest fix would be to store the address in the chart"
+    " locker, so that it is there after a restart."
+)
+DECIDED = "hmm, given how private it is, I think we better not store any address in the chart locker"
+
+
+@pytest.fixture
+def told(engine: Engine, say: Say) -> Told:
+    """Returns a function that tells what stands beside a message, given a session of some turns."""
+
+    known: list[tuple[str, ...]] = []
+
+    def tell(message: str, *turns: str, before: Before | None = None) -> list[str]:
+        if turns and turns not in known:
+            known.append(turns)
+            say(DAY, *turns)
+            for subject in ("tar barrels", "hemp ropes", "brass lamps"):
+                say(
+                    DAY,
+                    f"count the {subject} in the shed, please",
+                    f"There are twelve {subject} in the shed.",
+                )
+        engine.refresh_index()
+        made = engine.prompts.compile(
+            message, engine.trace(message), before or Before(), budget=1_500, part="message"
+        )
+        return [each.text for each in made.sections if each.slot == "knowledge"]
+
+    return tell
+
+
+def test_what_the_person_decided_is_told_and_no_proposal_alone(told: Told) -> None:
+    lines = told(
+        "why did we decide not to store the address in the chart locker?",
+        "the address is gone after a restart", PROPOSED, DECIDED, "Then I leave it out.",
+    )  # fmt: skip
+    assert DECIDED in lines and not any(PROPOSED in each for each in lines)
+    alone = told("why did we lose the address on a restart?")
+    assert not any(PROPOSED in each for each in alone) or any(DECIDED in each for each in alone)
+
+
+def test_what_an_agent_meant_to_do_next_is_no_answer(told: Told) -> None:
+    next_step = "The pontoon chains are missing. Let me order new pontoon chains first."
+    lines = told(
+        "why did we skip the pontoon chains?",
+        "look after the pontoon", f"{next_step}\n\n> [tool:Bash] order chains → refused",
+        "you know that you have no access to the chains of the pontoon", QUIET,
+    )  # fmt: skip
+    assert lines == ["you know that you have no access to the chains of the pontoon"]
+
+
+def test_a_question_asked_before_is_answered_with_the_reply_to_it(told: Told) -> None:
+    reply = "The lantern oil was replaced by tallow candles, since the oil froze in every hard winter so far."
+    question = "what did the lantern oil get replaced with?"
+    assert told(question, question, reply) == [reply]
+
+
+def test_a_turn_that_says_no_more_than_the_message_is_not_told(told: Told) -> None:
+    message = "why did we move the winch of the slipway?"
+    assert told(message, "we move the winch of the slipway", "> [tool:Bash] move → done") == []
+
+
+@each_case(
+    "message",
+    [
+        "why did the anchor winch jam on the slipway?",
+        "what's the plan for the anchor winch on the slipway?",
+        "what happened to the anchor winch on the slipway",
+        "why doesn't the anchor winch on the slipway turn?",
+    ],
+)  # fmt: skip
+def test_a_question_about_anything_is_answered_if_one_turn_has_its_words(told: Told, message: str) -> None:
+    reply = "The anchor winch on the slipway jammed because sand had got between the pawl and the drum of it."
+    assert reply in told(message, "the anchor winch does not turn, find out why", reply)
+
+
+def test_a_question_in_another_language_is_answered_likewise(told: Told) -> None:
+    said = "якорная лебёдка мешает фильтру песка, поэтому её убрали со слипа"
+    assert told("почему лебёдка мешала фильтру?", said, "Убрал.") == [said]
+    assert told("why did the bell ring?") == []
+
+
+@each_case(
+    "message",
+    [
+        "fix the anchor winch on the slipway", "how do I cook risotto?", "what is an anchor winch?",
+        "what is the capital of France?", "how do I grease an anchor winch?", "why is the sky blue?",
+        "can you move the anchor winch?", "when the anchor winch jams, ring the bell", "что такое лебёдка?",
+    ],
+)  # fmt: skip
+def test_an_order_or_a_general_question_is_told_nothing(told: Told, message: str) -> None:
+    reply = "The anchor winch on the slipway jammed because sand had got between the pawl and the drum of it."
+    assert told(message, "the anchor winch does not turn, find out why", reply) == []
+
+
+def test_words_that_stand_together_in_many_sessions_answer_nothing(told: Told, say: Say) -> None:
+    for day in range(2, 6):
+        say(
+            f"2031-02-{day:02}",
+            "is the tide gauge broken",
+            "The tide gauge is broken because of weed in its pipe.",
+        )
+    assert (
+        told("why is the tide gauge broken?", "grease the bell", "The bell is greased now, and rings.") == []
+    )
+
+
+@each_case("message", ["what did we do last week?", "what did we do last time?", "что мы делали 7 мая?"])
+def test_a_question_about_days_is_not_searched_for(told: Told, message: str) -> None:
+    turn = "мы делали это 7 мая: the same-week correction of what we did last time, last week"
+    assert told(message, turn, "A same-week correction of the 7 мая is what we did, and the last one.") == []
+
+
+@each_case(
+    "pasted",
+    [
+        [
+            "bosun@quay:~$ ./winch --turn",
+            "Starting the anchor winch of the slipway with sudo",
+            "winch: jammed",
+        ],
+        ["[Info   : Winch] the anchor winch of the slipway starts", "[Error  : Winch] it has jammed again"],
+        ["2031-02-01 09:00:01 the anchor winch of the slipway starts", "2031-02-01 09:00:02 it has jammed"],
+    ],
+)
+def test_a_pasted_log_is_no_answer(told: Told, pasted: Sequence[str]) -> None:
+    assert (
+        told("why did we stop the anchor winch of the slipway?", "\n".join(pasted), "> [tool:Bash] a → b")
+        == []
+    )
+
+
+def test_a_short_question_about_the_past_is_answered_in_the_middle_of_a_session(
+    told: Told,
+) -> None:
+    said = "the brazier stays out since its sparks reach the sails"
+    before = Before((Turn("user", "", (Text("paint it"),)), Turn("agent", "", (Text("It is painted."),))))
+    assert told("why did we drop the brazier?", said, "It is gone.", before=before) == [said]
+
+
+def test_what_was_decided_in_another_project_answers_only_what_none_of_the_project_does(
+    engine: Engine, say: Say, workspace: Path
+) -> None:
+    here, there = "the tarpaulin stays off the hatch here, it rots", "the tarpaulin stays off the hatch there"
+    for folder, said in (("/srv/pier", here), ("/srv/dock", there)):
+        place = workspace / say(DAY, said, "Done.")
+        place.write_text(place.read_text().replace("\n---\n", f"\ncwd: {folder}\n---\n", 1))
+    engine.refresh_index()
+
+    def told(message: str, project: str) -> list[str]:
+        made = engine.prompts.compile(
+            message, engine.trace(message), Before(), budget=1_500, part="message", project=(project,)
+        )
+        return [each.text for each in made.sections if each.slot == "knowledge"]
+
+    question = "why did we take the tarpaulin off the hatch?"
+    assert told(question, "pier") == [here] and told(question, "dock") == [there]
+    assert set(told(question, "mole")) == {here, there}
+    assert told("why is the tarpaulin off the hatch?", "mole") == []
