@@ -274,7 +274,7 @@ def test_the_starter_topic_is_about_reviews_of_changes(tmp_path: Path, prompt: s
 
     initialise(tmp_path / "new")
     playbook = tmp_path / "new" / "topics" / "code-review.md"
-    for activation, is_told in (("manual", False), ("gated", is_review)):  # an example until a person wants it
+    for activation, is_told in (("manual", False), ("gated", is_review)):  # an example until it is wanted
         playbook.write_text(playbook.read_text().replace("activation: manual", f"activation: {activation}"))
         with Engine.open(tmp_path / "new") as engine:
             injected = Agent(Hooks(engine).answer, tmp_path / "claude").prompt(prompt)
