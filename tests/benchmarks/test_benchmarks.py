@@ -227,7 +227,7 @@ def test_every_area_runs(area: str, tmp_path: Path) -> None:
     rows = list(program.AREAS[area](Setting(tmp_path, quick=True)))
     assert rows
     assert len({(row.name, row.peer) for row in rows}) == len(rows)
-    assert all(row.theirs is not None for row in rows)
+    assert any(row.theirs is not None for row in rows)  # what only this program does has no peer
 
 
 @pytest.mark.thorough
