@@ -11,7 +11,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
-from engine.transcripts.injected import notice_in, strip_injected
+from engine.transcripts.injected import notice_in, prompt_in, strip_injected
 from engine.transcripts.turn import COMMAND, Attachment, Role
 
 _USER_ORIGINS = frozenset({"", "human", "sdk", "channel"})
@@ -127,6 +127,8 @@ def entries_of(text: str) -> Iterator[tuple[Role, str, str]]:
         yield "system", text, kind
     elif command is not None:
         yield "user", f"{command.typed}\n\n{command.rest}", COMMAND
+    elif typed := prompt_in(text):
+        yield "user", f"{typed}\n\n{text.strip()}", COMMAND
     else:
         yield "user", typed_text(text), ""
 

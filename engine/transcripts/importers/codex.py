@@ -22,7 +22,7 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
-from engine.transcripts.injected import is_init, notice_in, strip_injected
+from engine.transcripts.injected import is_init, notice_in, prompt_in, strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _CHUNK = 1024 * 1024
@@ -225,12 +225,13 @@ class CodexReader(SessionReader):
 
     def _user_message(self, blocks: list[Block], kind: str = "") -> None:
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text)).strip()
-        kind = COMMAND if not kind and is_init(text) else kind
+        typed = prompt_in(text) if not kind else ""
+        kind = COMMAND if typed or (not kind and is_init(text)) else kind
         if text and not kind and (self._is_rejected or (self.acted and is_correction(text))):
             kind = CORRECTION
         if text:
             self._is_rejected, self._plan = False, ""
-        self._add_user_turn(blocks, kind)
+        self._add_user_turn([Text(typed), *blocks], kind, is_question=not typed or " " in typed)
 
     def _agent_message(self, text: str) -> None:
         """Add the agent's text; a plan in it becomes its own turn, once."""
