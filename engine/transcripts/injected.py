@@ -51,8 +51,8 @@ _INITS = (
     ),
 )
 
-# What a command stands for that somebody wrote as a prompt, such as Spec Kit: perhaps fields, then what was typed
-# behind the command's name. Agents such as Codex record neither its name nor that it is one.
+# What a command stands for that somebody wrote as a prompt, as in Spec Kit: perhaps fields, then what was
+# typed behind the command's name. Agents such as Codex record neither its name nor that it is one.
 _PROMPT = expression(
     r"\s*(?:---\n(?:[^\n]+\n){1,30}?---\n\s*)?(?:# [^\n]*\n\s*)?(?:"
     r"## User Input\n\s*```\w*\n(?P<given>.*?)\n?```\n\s*You \*\*MUST\*\* consider"
