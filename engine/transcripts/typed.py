@@ -101,9 +101,12 @@ def doubted_in(turn: Turn) -> list[Passage]:
 
 
 def passages_of(turn: Turn) -> tuple[Passage, ...]:
-    """The passages of what a person wrote; none of an answer to a form, a plan, or another's turn."""
-    if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, PLAN):
+    """The passages of what a person wrote; none of a choice in a form, a plan, or another's turn."""
+    if turn.role != "user" or not turn.is_dialogue or turn.kind == PLAN:
         return ()
+    if turn.kind == ANSWER:  # the agent wrote the questions and what may be chosen
+        answers = map(_NOTE.fullmatch, _NEXT_ANSWER.split(turn.text))
+        return tuple(each for found in answers if found is not None for each in passages(found["note"]))
     # The first line is the command as typed; the rest is its expansion.
     return passages(turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text)
 
@@ -393,6 +396,8 @@ def _is_question(text: str) -> bool:
     return bool(sentences) and asks
 
 
+_NEXT_ANSWER = expression(r"\n\n(?=Question: )")
+_NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
 _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
 _TELLS_NOTHING = expression(r"I(?:['’]\w+)?$|\w[\w'’-]*[A-Z]")

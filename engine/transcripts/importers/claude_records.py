@@ -151,7 +151,7 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
         pairs = [
             (match["question"], match["answer"].strip()) for match in _CLARIFIED.finditer(_HINT.sub("", text))
         ]
-        return "\n\n".join(_answer(*pair) for pair in pairs if pair[1])
+        return "\n\n".join(answer_of(*pair) for pair in pairs if pair[1])
     if answers := object_of(result, "answers"):
         return "\n\n".join(_answers(answers, result))
     start = _ANSWERED.match(text)
@@ -159,15 +159,24 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
 
 
 def _answers(answers: dict[Any, Any], result: Record) -> Iterator[str]:
-    annotations = object_of(result, "annotations")
+    annotations, options = object_of(result, "annotations"), dict[str, list[str]]()
+    for each in list_of(result, "questions"):
+        options[text_of(each, "question")] = [text_of(one, "label") for one in list_of(each, "options")]
     for question, answer in answers.items():
-        text = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-        note = text_of(annotations.get(question), "notes")
-        yield _answer(str(question), text) + (f"\nNote: {note.strip()}" if note.strip() else "")
+        text = (", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)).strip()
+        note = text_of(annotations.get(question), "notes").strip()
+        labels = options.get(question, [])
+        if labels and text not in labels and not {*text.split(", ")} <= {*labels}:
+            note = note or text  # typed instead of choosing one
+        yield answer_of(str(question), text, note)
 
 
-def _answer(question: str, answer: str) -> str:
-    return f"Question: {question.strip()}\nAnswer: {answer.strip()}"
+def answer_of(question: str, answer: str, note: str = "") -> str:
+    """An answer as it stands in a turn; only ``note``, which the person typed, may have several lines."""
+    lines = [
+        f"{name}: {' '.join(text.split())}" for name, text in (("Question", question), ("Answer", answer))
+    ]
+    return "\n".join([*lines, f"Note: {note}"] if note else lines)
 
 
 def is_plan(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
+from engine.transcripts.importers.claude_records import answer_of
 from engine.transcripts.importers.codex_forks import fingerprint_of
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import (
@@ -347,9 +348,9 @@ def _answers(questions: dict[str, str], output: str) -> str:
         given = value.get("answers") if isinstance(value, dict) else value
         texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
         chosen = ", ".join(each for each in texts if not each.startswith(_NOTE))
-        notes = [f"Note: {each.removeprefix(_NOTE)}" for each in texts if each.startswith(_NOTE)]
+        notes = [each.removeprefix(_NOTE) for each in texts if each.startswith(_NOTE)]
         if texts:
-            pairs.append("\n".join([f"Question: {questions.get(key) or key}", f"Answer: {chosen}", *notes]))
+            pairs.append(answer_of(questions.get(key) or key, chosen, "\n".join(notes)))
     return "\n\n".join(pairs)
 
 
