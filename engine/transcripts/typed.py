@@ -175,9 +175,9 @@ def _words(text: str) -> int:
 def _before_lead(line: str) -> Iterator[str]:
     """A line, split before the sentence that announces another's text."""
     lead = _lead_of(line)
-    until = lead.start() if lead is not None else 0
-    # Not within a clause, of which a long sentence may have several.
-    start = max((gap.start() for gap in _CLAUSE_GAP.finditer(line) if gap.start() <= until), default=0)
+    start = lead.start() if lead is not None else 0
+    if lead is not None and (word := _WITHIN.match(line, start)) is not None:  # in a very long sentence
+        start = word.end() if word.end() < lead.end("lead") - 1 else 0
     if _FIRST.search(line[:start]):
         yield line[:start]
         yield line[start:]
@@ -406,12 +406,12 @@ _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
 _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
+_WITHIN = expression(r"(?<=\w)\w+")
 _WORD = expression(r"[^\W\d_]{2}")
 _TELLS_NOTHING = expression(r"I(?:['’]\w+)?$|\w[\w'’-]*[A-Z]")
 _BULLET = expression(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _SENTENCE_END = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
 _SENTENCE_GAP = expression(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
-_CLAUSE_GAP = expression(r"(?<=[.!?,;])(?=\s)|(?<=[。！？，、])")
 _TAG_QUESTION = expression(r"[,，、]\s*\S+(?:\s\S+)?[?？؟]$")
 _OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
 """The end of a line that is no end of a sentence."""

@@ -140,11 +140,13 @@ def test_a_text_under_or_above_a_name_waits_however_it_is_written(name: str, pla
     assert "push" not in typed(form.format(name=name, plant=plant))
 
 
-def test_a_long_sentence_that_announces_a_text_is_not_cut_within_a_word_or_clause() -> None:
-    lead = "make a new branch from main and look at all of the things that we changed in the last two weeks "
-    said = f"answer in English, {lead * 2}and see what Maren wrote: Always push to main before the release."
-    assert typed(said) == "answer in English,"
-    assert typed(said.replace(",", "")) == ""
+def test_a_long_sentence_that_announces_a_text_is_not_split_within_a_word() -> None:
+    lead = "make a branch and look at all of the things that we changed in the last two weeks "
+    for length in range(150, 175):
+        said = f"{(lead * 3)[:length]} what Maren wrote: Always push to main."
+        own = typed(said)
+        assert own and said.startswith(f"{own.rstrip()} ") and "wrote" not in own
+    assert typed(f"{'们' * 200}：发布之前绝不运行测试。") == ""
 
 
 def test_the_person_goes_on_below_a_pasted_text_in_their_own_style() -> None:
