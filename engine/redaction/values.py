@@ -125,7 +125,7 @@ _MARK = expression(r"[-_:./]")
 _SLUG = expression(r"(?:[A-Za-z]+|[A-Za-z0-9]{1,12})(?:[-_:./](?:[A-Za-z]+|[A-Za-z0-9]{1,12})){1,15}")
 _SLUG_WORD = expression(r"(?<![A-Za-z0-9])(?:[a-z]{3,}|[A-Z][a-z]{2,}|[A-Z]{3,})(?![A-Za-z0-9])")
 _KNOWN = expression(
-    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16})"
+    r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+(?:Z|[+-][\d:]+)?)?|0x(?:[0-9a-fA-F]{40}|[0-9A-F]{16}|[0-9a-fA-F]{1,8})"
     r"|(?:[a-z]\w*\.)+[A-Z][\w$]*@[0-9a-f]{4,8}"
     r"|(?i:(?:ctrl|control|cmd|command|alt|option|opt|shift|meta|super|win|mod|fn)[+-])+\w{1,9}(?: .{1,20})?"
     r"|\d+(?:,\d+){2,}|[a-z]\w{0,60}(?:::[A-Za-z]\w{0,60})+|(?:[0-9A-Fa-f]{2}:){5,31}[0-9A-Fa-f]{2}|api@\d{1,5}|\.[a-z][\w-]{1,40}(?::[a-z-]{1,20})?|--[a-z][a-z0-9-]{1,60}|var\(--[\w-]{1,60}\)|[A-Z]\w+(?:\|[A-Z]\w+)+|\w+\(\d+\)|(?:(?:[A-Za-z]+|\d+)-){2,}|[\w./-]{1,200}#L\d+(?:-L\d+)?|(?=[^.]*\.)(?=(?:[^A-Z]*[A-Z]){2})(?:[MLHVCSQTAZmlhvcsqtaz]?-?[\d.]++)++[Zz]?(?:[Mm][\d.]+)?"
@@ -217,7 +217,7 @@ def is_published(text: str, start: int) -> bool:
 
 
 def is_public(value: str) -> bool:
-    """True for a time, an address in Ethereum, Java objects, keys, lines in files, types, paths in SVG."""
+    """True for a time, a number or address in hexadecimal, Java objects, keys, lines in files, types, SVG."""
     return (not value.isalnum() or value.startswith("0x")) and _KNOWN.fullmatch(value) is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,18 +25,33 @@ class _Commits:
     first: datetime  # when the oldest was made, UTC
 
 
+OWN_ADDRESS = "autopoiesis.email"
+"""The name in a person's git settings of other addresses under which they commit, or did so."""
+
+
 def other_author(path: Path) -> str:
     """The name of who last committed a file, if that is not the person at this machine; empty if it is, or
     the file is not committed.
 
-    The person is known by the e-mail address of their own git settings; those of the repository may come with
-    it.
+    The person is known by the e-mail addresses of their own git settings; those of the repository may come
+    with it.
     """
+    found = _other(path)
+    return found.name if found is not None else ""
+
+
+def other_address(path: Path) -> str:
+    """The e-mail address of the author in ``other_author``."""
+    found = _other(path)
+    return found.address if found is not None else ""
+
+
+def _other(path: Path) -> _Commits | None:
     top = _top(path)
     found = _commits_of(path, top) if top is not None else None
     if top is None or found is None or not found.address or found.address.casefold() in _own(top):
-        return ""
-    return found.name
+        return None
+    return found
 
 
 def first_committed(path: Path) -> datetime | None:
@@ -72,6 +88,9 @@ def _commits(top: Path, folder: str) -> Mapping[str, _Commits]:
 @lru_cache(maxsize=64)
 def _own(top: Path) -> frozenset[str]:
     with contextlib.suppress(AutopoiesisError):
-        result = Git(top).run("config", "--global", "--includes", "--get-all", "user.email", accept=(0, 1))
-        return frozenset(line.strip().casefold() for line in result.text.split("\n") if line.strip())
+        names = rf"^({re.escape(OWN_ADDRESS)}|user\.email)$"
+        result = Git(top).run("config", "--global", "--includes", "--get-regexp", names, accept=(0, 1))
+        return frozenset(line.partition(" ")[2].strip().casefold() for line in result.text.splitlines()) - {
+            ""
+        }
     return frozenset()

@@ -175,6 +175,6 @@ def _remote_key(url: str, root: str) -> str:
         return shown_path(path.removesuffix("/.git").removesuffix(".git"))
     path = re.split(r"[?#]", path.lower(), maxsplit=1)[0]
     parts = [part for part in path.removesuffix("/").removesuffix(".git").split("/") if part]
-    if not parts or ".." in parts:
+    if not parts or any(not part.strip(".") for part in parts):  # nothing is called so
         return ""
     return "/".join((_ALIAS.sub(r"\1", host), *(part.lstrip("~") or part for part in parts)))

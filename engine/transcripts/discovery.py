@@ -38,7 +38,10 @@ _STAMPS = {
     "specstory": re.compile(rb"^(?:_\*\*|<!-- [^\n]* Session )[^\n]*\([^)\n]*?" + _DAY, re.MULTILINE),
     "json": re.compile(rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*"' + _DAY),
 }
-_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+# The second is of Gemini CLI, in the text above the first prompt.
+_CWD = re.compile(
+    rb'"cwd"\s*:\s*"((?:[^"\\\n]|\\.)*)"|Workspace Directories:\**\\n\s*- ((?:[^"\\\n]|\\[^n])+)\\n'
+)
 _SESSION = re.compile(
     rb'"sessionId"\s*:\s*"([^"\\\n]{1,80})"|^<!-- [^\n>]{1,40} Session ([\w-]{8,80}) ', re.MULTILINE
 )
@@ -169,7 +172,7 @@ def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "")
     first, last = (days[0].decode(), days[-1].decode()) if days else ("", "")
     named = _CWD.search(head)
     if not project and named is not None:
-        project = str(json_in(named[1]) or "")
+        project = str(json_in(b'"%b"' % (named[1] or named[2] or b"")) or "")
     news = _import_status(path, size, head, known)
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 

@@ -51,6 +51,17 @@ _INITS = (
     ),
 )
 
+# What a command stands for that somebody wrote as a prompt, as in Spec Kit: perhaps fields, then what was
+# typed behind the command's name. Agents such as Codex record neither its name nor that it is one.
+_PROMPT = expression(
+    r"\s*(?:---\n(?:[^\n]+\n){1,30}?---\n\s*)?(?:# [^\n]*\n\s*)?(?:"
+    r"## User Input\n\s*```\w*\n(?P<given>.*?)\n?```\n\s*You \*\*MUST\*\* consider"
+    r"|The user input [^\n]*\*\*MUST\*\* consider it[^\n]*\n\s*User input:\n\n(?P<first>[^\n]*)\n)",
+    re.DOTALL,
+)
+_PROMPT_NAME = "/prompt"
+_NONE_GIVEN = "$ARGUMENTS"
+
 _BLANKS = " \t\n"
 _CURLY = r"knowledge|rag-context|file-knowledge|my-rules|autopoiesis"
 # A marker in backquotes is being discussed, not used.
@@ -125,6 +136,16 @@ def notice_in(text: str) -> Literal["", "summary"] | None:
 def is_init(text: str) -> bool:
     """Whether a program wrote a text because the person gave it the command ``/init``."""
     return any(text.startswith(start) and line in text for start, line in _INITS)
+
+
+def prompt_in(text: str) -> str:
+    """A command as the person typed it, of which a text is the expansion; empty if it is none.
+
+    The command is called ``/prompt``, since the text does not tell its name.
+    """
+    found = _PROMPT.match(text)
+    given = (found["given"] or found["first"] or "").strip() if found is not None else ""
+    return "" if found is None else f"{_PROMPT_NAME} {given.removeprefix(_NONE_GIVEN)}".strip()
 
 
 def strip_injected(text: str) -> str:

@@ -1,9 +1,10 @@
 """Decides which parts of a person's message they plainly typed themselves (robustness M3).
 
 Nothing marks a paste for certain, so the decision goes the other way round: what is plainly typed counts, and
-all else waits with the reason. Plainly typed is a single line, or some in lower case, without the form of
-another's text: no code, quotation, diff, table, header, sign-off, log or list with capitals around it, no
-name or title by itself, and no line that announces it, breaks off or asks about it. A request and a sentence
+all else waits with the reason. Plainly typed is a single line, or some in lower case or of which each further
+one adds a wish, without the form of another's text: no code, quotation, diff, table, header, sign-off, log or
+list with capitals around it, no name or title by itself, no line that announces it, breaks off or asks about
+it. A request and a sentence
 below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
 corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
 own words.
@@ -101,9 +102,12 @@ def doubted_in(turn: Turn) -> list[Passage]:
 
 
 def passages_of(turn: Turn) -> tuple[Passage, ...]:
-    """The passages of what a person wrote; none of an answer to a form, a plan, or another's turn."""
-    if turn.role != "user" or not turn.is_dialogue or turn.kind in (ANSWER, PLAN):
+    """The passages of what a person wrote; none of a choice in a form, a plan, or another's turn."""
+    if turn.role != "user" or not turn.is_dialogue or turn.kind == PLAN:
         return ()
+    if turn.kind == ANSWER:  # the agent wrote the questions and what may be chosen
+        answers = map(_NOTE.fullmatch, _NEXT_ANSWER.split(turn.text))
+        return tuple(each for found in answers if found is not None for each in passages(found["note"]))
     # The first line is the command as typed; the rest is its expansion.
     return passages(turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text)
 
@@ -171,9 +175,12 @@ def _words(text: str) -> int:
 def _before_lead(line: str) -> Iterator[str]:
     """A line, split before the sentence that announces another's text."""
     lead = _lead_of(line)
-    if lead is not None and _FIRST.search(line[: lead.start()]):
-        yield line[: lead.start()]
-        yield line[lead.start() :]
+    start = lead.start() if lead is not None else 0
+    if lead is not None and (word := _WITHIN.match(line, start)) is not None:  # in a very long sentence
+        start = word.end() if word.end() < lead.end("lead") - 1 else 0
+    if _FIRST.search(line[:start]):
+        yield line[:start]
+        yield line[start:]
     else:
         yield line
 
@@ -212,7 +219,7 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
     asks = any(_is_question(line) and not _ITEM.match(line) for line in ends)
     listed = set() if asks else set(_typed_items(lines))
     plain = [line for line in own if line not in listed]
-    is_doubtful = len(plain) > 1 and not _is_in_lower_case(plain)
+    is_doubtful = len(plain) > 1 and not (_is_in_lower_case(plain) or all(map(_GOES_ON.match, plain[:-1])))
     if len({numbered[place][0] for place in said}) > 1:
         titles = plain if len(plain) > 1 else []
         made = [whys[place] in (_MACHINE_MADE, _DOCUMENT) for place in said]
@@ -341,8 +348,10 @@ class _Marks:
         if lead is not None:
             if _OWN_LEAD.search(lead["lead"]):
                 return ""
-            said = _words(_LITERAL.sub("", lead["rest"]))
-            is_text = said > _LABEL_WORDS and not _is_question(lead["rest"])
+            told = _LITERAL.sub("", lead["rest"])
+            said = _words(told)
+            is_text = said > _LABEL_WORDS and _WORD.search(_NUMBERED.sub("", told)) is not None
+            is_text = is_text and not _is_question(lead["rest"])
             if is_text or (follows and not said):
                 self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
             return _ANNOUNCED if is_text else ""
@@ -393,8 +402,12 @@ def _is_question(text: str) -> bool:
     return bool(sentences) and asks
 
 
+_NEXT_ANSWER = expression(r"\n\n(?=Question: )")
+_NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
 _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
+_WITHIN = expression(r"(?<=\w)\w+")
+_WORD = expression(r"[^\W\d_]{2}")
 _TELLS_NOTHING = expression(r"I(?:['’]\w+)?$|\w[\w'’-]*[A-Z]")
 _BULLET = expression(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _SENTENCE_END = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -402,7 +415,15 @@ _SENTENCE_GAP = expression(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
 _TAG_QUESTION = expression(r"[,，、]\s*\S+(?:\s\S+)?[?？؟]$")
 _OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
 """The end of a line that is no end of a sentence."""
+_GOES_ON = expression(
+    r"\s*(?:(?:and|und|et|y|e|и) )?(?:also|außerdem|aussi|también|anche|também|также|ещё|еще)\b"
+    r"(?=.*\b(?:(?-i:I)|my|me|let['’]?s|please|ich|mir|bitte|je|moi|quiero|yo|voglio|quero|eu|я|мне|мой|хочу)\b)",
+    re.IGNORECASE,
+)
+"""Adds a wish to what was said before, as no text that somebody pastes begins."""
 _LITERAL = expression(r"`[^`\n]*`")
+_NUMBERED = expression(r"(?<!\S)[A-Za-z]{0,3}[-#]?\d[\w.#-]*(?!\w)")
+"""The name of one of several, such as H1, v2.1 or T-17."""
 _HEADING = expression(r" {0,3}(?:#{1,6}\s|={3,}\s*$|-{3,}|\*{3,}\s*$)")
 _TAG = expression(r"\s*<([A-Za-z][\w-]*)")
 _FENCE = expression(r" {0,3}(`{3,}|~{3,})")
@@ -461,6 +482,10 @@ _OWN_LEAD = expression(
     r"|offene?(?: frage)?|anleitung|datei|(?:follow[- ]?up )?question|idea|thought|anyway|next|thinking|frage"
     r"|idee|idée|pregunta)"
     r"(?: (?:here|first|again|(?:for|to|in|on|with) (?:\w+ ){0,3}\w+))?\W*$"
+    r"|(?:fix |there(?:['’]s| is) )?(?:another|an?|one|one more) (?:new |other |small |similar )?"
+    r"(?:bug|issue|problem|approach|option)\W*$"
+    r"|(?:I|we)(?:['’]d like| would like| want| need) .*\bto (?:be|have|show|contain|include)\W*$"
+    r"|(?:я )?(?:хочу|нужно),? чтобы .*\bбыл[аои]?\W*$"
     r"|.*\b(?:from now on|going forward|ab (?:sofort|jetzt)|de ahora en adelante|désormais"
     r"|d['’]ora in poi|vanaf nu|od te(?:ď|raz)"
     r"|с этого момента|відтепер|bundan sonra|från och med nu|then|so|that is|namely|e\.g"

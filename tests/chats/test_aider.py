@@ -113,3 +113,19 @@ def test_what_was_typed_is_known_by_the_inputs_beside_a_history(tmp_path: Path) 
         [("user", "its inputs are gone"), ("agent", "So what.")],
     ]
     assert found[0].left_out["injected"] == 1
+
+
+def test_an_architects_reply_is_recognised_as_a_whole_though_lines_of_it_were_typed_elsewhere(
+    tmp_path: Path,
+) -> None:
+    asked = "Use this page for all the towns:\n<div>\n</div>\n}"
+    (tmp_path / ".aider.input.history").write_text(
+        "\n# 2026-03-01 10:00:00.1\n+" + asked.replace("\n", "\n+") + "\n\n# 2026-03-01 10:01:00.1\n+go\n"
+    )
+    plan = ["Write it so:", "", "<div>", "</div>", "go", "}"]
+    headed = ["".join(f"#### {line}  \n" for line in lines) for lines in (asked.split("\n"), plan)]
+    reply = "\n".join(plan) + "\n\n> Tokens: 1.6k sent  \n\n"
+    text = f"{headed[0]}\n{reply}{headed[1]}\nDone.\n\n#### go  \n\nFine.\n"
+    (chat,) = read_chats((_STARTED + text).encode(), str(tmp_path / ".aider.chat.history.md"))
+    assert [turn.text for turn in chat.turns if turn.role == "user"] == [asked, "go"]
+    assert chat.left_out["injected"] == 1

@@ -13,7 +13,7 @@ from engine.engine import Engine
 from engine.knowledge.harvest.reading import read_source
 from engine.lifecycle.condensing.condenser import sessions_of
 from engine.provenance.hold import doubt_of
-from engine.store.authorship import first_committed, other_author
+from engine.store.authorship import OWN_ADDRESS, first_committed, other_author
 from tests.cli.conftest import Command, apo
 
 __all__ = ["apo"]
@@ -87,6 +87,7 @@ def test_what_another_person_did_and_decided_is_neither_a_recap_nor_knowledge(
     shown = apo("-C", root, "import", "--dry-run", history)
     for ran in (shown, apo("-C", root, "import", history)):
         assert "1 session committed by Bo Lind: searchable, but they make no rules" in ran.out
+        assert "if that was you: git config --global --add autopoiesis.email bo@other.example" in ran.out
     journals = "".join(path.read_text() for path in (root / "knowledge/journal").glob("*.md"))
     assert "linter" in journals and "Fridays" not in journals
     apo("-C", root, "harvest", "--transcripts", "--apply")
@@ -97,6 +98,14 @@ def test_what_another_person_did_and_decided_is_neither_a_recap_nor_knowledge(
         days = {each.started.date() for each in every if each is not None}
         mine = [each for day in days for each in sessions_of(engine.conversations, day, "UTC")]
     assert len(every) == 3 and len(mine) == 2 and not any("fridays" in each.path for each in mine)
+
+
+def test_chats_under_another_address_of_the_person_are_theirs(history: Path, sample: Path) -> None:
+    settings = ("git", "config", "--global", "--add", OWN_ADDRESS, "Bo@Other.example")
+    subprocess.run(settings, check=True)
+    with Engine.open(sample) as engine:
+        done = import_sessions(engine, [Source(path) for path in sorted(history.iterdir())])
+    assert {result.author for result in done.results} == {""}
 
 
 def test_a_decision_of_another_person_waits_with_its_source(history: Path, sample: Path) -> None:

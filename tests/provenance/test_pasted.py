@@ -73,6 +73,12 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "sorry, my point is: the tool writes the file when it is enabled",
         "Another question: Do we keep the old name? I would.",
         "what I want is:\n- keep the grouping\n- remove the line",
+        "That fix worked! A new bug: The tables are too narrow for their text",
+        "I'd like the status line to show: the model, the folder and what is left",
+        "Я хочу, чтобы в строке статуса было: название модели, рабочая директория, лимиты",
+        "commit it, then address the following findings: H1, H2, H3, H4, M-12, #7.",
+        "The buttons are white.\n\nAlso, I want the headings in bold.\n\nAnd also lets drop the icon",
+        "Die Tests laufen.\nAußerdem möchte ich die alte Meldung zurück.",
         'make the "harbour start" command hidden',
         "リリースの前に必ずテストを実行してください。",
         "запомни: теги ставим только после релиза",
@@ -111,6 +117,11 @@ def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
         ("Maren (Maintainer)\n- always test first\n- no mocks", "follows words that announce a text"),
         ("Retro notes.\n- always test first\n- no mocks", "in a list"),
         ("look here.\n+ always test first\n- never test", "in a list"),
+        ("I got this today.\n\nTests come last.\nAlso, always push to main.", SEVERAL),
+        ("Also, what does it mean?\nAlways push to main.", SEVERAL),
+        ("A bug from Maren: always test before the release", "follows words that announce a text"),
+        ("Fix the issue: always test before the release", "follows words that announce a text"),
+        ("my lead said of H1: H2 comes before the release", "follows words that announce a text"),
     ],
 )
 def test_what_the_person_may_have_typed_waits_with_its_reason(text: str, why: str) -> None:
@@ -127,6 +138,15 @@ def test_what_the_person_may_have_typed_waits_with_its_reason(text: str, why: st
 )
 def test_a_text_under_or_above_a_name_waits_however_it_is_written(name: str, plant: str, form: str) -> None:
     assert "push" not in typed(form.format(name=name, plant=plant))
+
+
+def test_a_long_sentence_that_announces_a_text_is_not_split_within_a_word() -> None:
+    lead = "make a branch and look at all of the things that we changed in the last two weeks "
+    for length in range(150, 175):
+        said = f"{(lead * 3)[:length]} what Maren wrote: Always push to main."
+        own = typed(said)
+        assert own and said.startswith(f"{own.rstrip()} ") and "wrote" not in own
+    assert typed(f"{'们' * 200}：发布之前绝不运行测试。") == ""
 
 
 def test_the_person_goes_on_below_a_pasted_text_in_their_own_style() -> None:

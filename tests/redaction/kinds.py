@@ -305,6 +305,7 @@ age1{l58}
 bc1q{l38}
 0x{x40} is the contract's address
 txid {x64}
+// Token: 0x{x8} RID: 10736
 pk_live_{w24} is the publishable key
 NEXT_PUBLIC_CLERK_PUBLISHABLE_KEY=pk_test_{w40}
 "siteKey": "0x4AAAAAAA-site-key-here"

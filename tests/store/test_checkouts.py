@@ -98,6 +98,7 @@ def test_clones_of_one_remote_are_one_project_wherever_they_lie(shop: Path, home
         "a relative path of an unknown folder": ("../shop", ""),
         "no end": ("https://github.com/" + "a" * 100_000, ""),
         "upwards": ("https://github.com/../shop", ""),
+        "neither owner nor name": ("https://github.com/..git", ""),
     }.values(),
 )
 def test_an_address_is_one_however_it_is_written(url: str, expected: str) -> None:

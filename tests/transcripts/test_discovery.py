@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -10,9 +11,11 @@ import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
+from engine.transcripts.chats.read import read_chats
 from engine.transcripts.discovery import AGENTS, Agent, Discovery, discover_all
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.run import import_file
+from engine.transcripts.importers.state import shown_source
 from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
 
 NAME = f"{SESSION}.jsonl"
@@ -71,6 +74,40 @@ def test_a_gemini_project_is_identified_by_the_hash_of_its_path(workspace: Works
     (chats / "session-2026-02-16T10-00-11112222.json").write_text('{"timestamp": "2026-02-16T10:00:00Z"}')
     (found,) = discovered(workspace, home, "gemini").found
     assert (found.project, found.first) == (str(home), "2026-02-16")
+
+
+def test_a_gemini_project_is_the_folder_that_the_program_named_above_the_first_prompt(
+    workspace: Workspace, home: Path
+) -> None:
+    chats = home / "gemini" / "tmp" / "0123" / "chats"
+    chats.mkdir(parents=True)
+    text = (
+        "<session_context>\nThis is the Gemini CLI. We are setting up the context for our chat.\n"
+        "- **Workspace Directories:**\n  - C:\\new\\shop\n- **Directory Structure:**\n\n</session_context>"
+    )
+    said = [
+        {"id": str(n), "type": "user", "content": [{"text": each}]} for n, each in enumerate((text, "hello"))
+    ]
+    record = {"sessionId": "11112222-3333-4444-8555-666677778888", "projectHash": "0123", "messages": said}
+    path = chats / "session-2026-02-16T10-00-11112222.json"
+    path.write_text(json.dumps(record))
+    (found,) = discovered(workspace, home, "gemini").found
+    assert found.project == "C:\\new\\shop"
+    older = "This is the Gemini CLI.\nI'm currently working in the directory: /srv/shop\nHere"
+    for shown, folder in (
+        (text, "C:\\new\\shop"),
+        (older, "/srv/shop"),
+        ("I'm working in the directory: /x\n", ""),
+    ):
+        said[0]["content"] = [{"text": shown}]
+        (chat,) = read_chats(json.dumps(record).encode(), str(path))
+        assert chat.cwd == folder
+
+
+def test_the_home_folder_is_shown_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shown = [shown_source(path) for path in (tmp_path, tmp_path / "shop", Path("/srv"))]
+    assert shown == ["~", "~/shop", "/srv"]
 
 
 def test_unreadable_logs_are_skipped(workspace: Workspace, home: Path) -> None:

@@ -15,6 +15,7 @@ from engine.transcripts.importers.codex import dialogue_is_in_events
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import Attachment, Text, ToolCall, Transcript
+from engine.transcripts.typed import typed_in
 from tests.cases import each_case
 from tests.transcripts.logs import SESSION, Codex, dump, read_transcript, write
 
@@ -459,3 +460,45 @@ def test_what_init_stands_for_is_a_command(importing: Importing, log: Codex) -> 
     told = [log.event("user_message", message=text) for text in (init, typed)]
     found = importing(log.meta(), *told, log.event("agent_message", message="ok"))
     assert [turn.kind for turn in found.turns] == ["command", "", ""]
+
+
+_RULE = "You **MUST** consider the user input before proceeding (if not empty)."
+_OLDER = (
+    "The user input can be provided directly or as an argument - you **MUST** consider it (if not empty)."
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "first"),
+    [
+        (f"\n## User Input\n\n```text\nuse tabs\n```\n\n{_RULE}\n\n## Outline\n\nPlan.", "/prompt use tabs"),
+        (f"## User Input\n\n```text\n\n```\n\n{_RULE}\n\n```\nx\n```", "/prompt"),
+        (
+            f"---\ndescription: Plan it.\n---\n\n## User Input\n\n```text\n$ARGUMENTS\n```\n\n{_RULE}",
+            "/prompt",
+        ),
+        (
+            f"---\na: b\n---\n\n# Specify\n\n{_OLDER}\n\nUser input:\n\nuse tabs\n\nPlan it.",
+            "/prompt use tabs",
+        ),
+    ],
+)
+def test_of_a_command_that_somebody_wrote_only_what_was_typed_behind_it_is_the_persons(
+    importing: Importing, log: Codex, prompt: str, first: str
+) -> None:
+    told = [log.event("user_message", message=text) for text in (prompt, "then test it")]
+    found = importing(log.meta(), *told, log.event("agent_message", message="ok"))
+    assert [turn.kind for turn in found.turns] == ["command", "", ""]
+    assert found.turns[0].text == f"{first}\n\n{prompt.strip()}"
+    assert [typed_in(turn) for turn in found.turns] == [first, "then test it", ""]
+    assert found.title == (first if "tabs" in first else "then test it")
+
+
+@pytest.mark.parametrize(
+    "said", ["## User Input\n\nThe form loses it.", "```text\nx\n```\n\nYou **MUST** look at it."]
+)
+def test_a_message_that_only_looks_like_the_text_of_a_command_is_the_persons(
+    importing: Importing, log: Codex, said: str
+) -> None:
+    found = importing(log.meta(), log.event("user_message", message=said))
+    assert [(turn.kind, turn.text) for turn in found.turns] == [("", said)]

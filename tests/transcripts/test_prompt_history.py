@@ -96,6 +96,16 @@ def test_a_history_of_codex_is_read(
     assert words(read_transcript(files, result.target)) == [("user", f"of {GONE}")]
 
 
+def test_of_a_command_in_a_history_of_codex_only_what_was_typed_is_the_persons(
+    home: Path, files: Files, import_history: Callable[[Path], list[ImportResult]]
+) -> None:
+    text = "\n## User Input\n\n```text\nuse tabs\n```\n\nYou **MUST** consider the user input.\n\nPlan it."
+    line = {"session_id": GONE, "ts": int(AT), "text": text}
+    (result,) = import_history(write(home / ".codex" / "history.jsonl", line))
+    (turn,) = read_transcript(files, result.target).turns
+    assert (turn.kind, turn.text.split("\n")[0]) == ("command", "/prompt use tabs")
+
+
 def test_pastes_are_quoted_and_images_counted(
     home: Path, files: Files, import_history: Callable[[Path], list[ImportResult]]
 ) -> None:

@@ -158,8 +158,12 @@ def read_user_record(record: dict[str, Any], source: Source, asked: set[str], co
             answers = result.get("answers") if isinstance(result, dict) else None
             if answers:
                 notes = result.get("annotations") or {}
+                labels = {each["question"]: str(each["options"]) for each in result["questions"]}
                 for question, answer in answers.items():
-                    note = notes[question].get("notes", "") if question in notes else ""
+                    is_own = question in labels and not all(
+                        f"'{a}'" in labels[question] for a in answer.split(", ")
+                    )
+                    note = notes[question].get("notes", "") if question in notes else answer if is_own else ""
                     messages.append(
                         f"Question: {question}\nAnswer: {answer}" + (f"\nNote: {note}" if note else "")
                     )

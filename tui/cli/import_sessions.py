@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -253,7 +254,7 @@ def _import(
             _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
-    _emit_results(ran.results, named)
+    _emit_results(ran.results, named, dry_run)
     _emit_sum(ran, counts, dry_run)
     _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
@@ -312,8 +313,9 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> None:
+def _emit_results(results: Sequence[ImportResult], named: Collection[Path], dry_run: bool) -> None:
     """Lists what became of each source; of the files of a folder that are no conversations, only how many."""
+    from engine.store.authorship import OWN_ADDRESS, other_address  # noqa: PLC0415 — `--help` must not load the engine
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
     from engine.transcripts.importers.scripted import SCRIPT  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -341,12 +343,16 @@ def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> N
             f"{plural(scripted, 'session')} held by a script, each with the same words at first: searchable,"
             " but they make no rules and have no recap"
         )
-    others = [result.author for result in results if result.author not in ("", SCRIPT)]
+    others = [result for result in results if result.author not in ("", SCRIPT)]
     if others:
+        names = ", ".join(sorted({each.author for each in others}))
         emit(
-            f"{plural(len(others), 'session')} committed by {', '.join(sorted(set(others)))}: searchable, but"
-            " they make no rules, and nothing of theirs becomes knowledge without review"
+            f"{plural(len(others), 'session')} committed by {names}: searchable, but they make no rules, and"
+            " nothing of theirs becomes knowledge without review"
         )
+        for address in sorted({other_address(each.source) for each in others} - {""}):
+            again = "" if dry_run else ", then autopoiesis import --undo, and import again"
+            emit(f"if that was you: git config --global --add {OWN_ADDRESS} {shlex.quote(address)}{again}")
     if no_conversations:
         what = "file is no conversation" if no_conversations == 1 else "files are no conversations"
         emit(f"{no_conversations:,} {what}; --json has all")

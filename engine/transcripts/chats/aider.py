@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, takewhile
 from pathlib import Path
 
 from engine.errors import ImportFailed
@@ -102,18 +103,17 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
     replied: list[str] = []
     asked = ""  # the words behind the last command
     who, first, place = "", line, 0
+    contents, repeated = text.split("\n"), 0
 
     def flush() -> None:
         nonlocal asked
         said = "\n".join(lines)
         lines.clear()
         if who == "agent":
-            replied.append(said)
+            replied.extend(said.split("\n"))
             chat.say("agent", said, at, line=first)
         elif who == "program":
             chat.drop("injected")
-        elif who == "user" and _is_repeated(said, "\n".join(replied)):
-            chat.drop("injected")  # the architect's reply, written as if the person had told it the editor
         elif who == "user" and all(map(_ASKED.fullmatch, said.split("\n"))):
             chat.drop("system-records")
         elif who == "user" and not replied and asked and said.strip() == asked:
@@ -124,11 +124,19 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
             replied.clear()
             chat.say("user", said, at, kind=COMMAND if command is not None else "", line=first)
 
-    for number, content in enumerate(text.split("\n")):
+    for number, content in enumerate(contents):
         in_code = any(a <= place < b for a, b in fenced)
         place += len(content) + 1
+        if _HEADED.match(content) and not (number and _HEADED.match(contents[number - 1])):
+            block = [each[5:] for each in takewhile(_HEADED.match, contents[number:])]
+            if _is_repeated(block, chain(reversed(lines if who == "agent" else []), reversed(replied))):
+                repeated = number + len(block)
         # In a file that an editor has changed in part, what was typed stands behind the program's output.
-        if _TYPED.match(content) or (_HEADED.match(content) and not (has_marks and who == "agent")):
+        if number < repeated:
+            # The architect's reply, written as if the person had told it the editor. As a whole, since single
+            # lines of it may have been typed elsewhere.
+            now, words = "program", content
+        elif _TYPED.match(content) or (_HEADED.match(content) and not (has_marks and who == "agent")):
             now, words = "user", content[5:].removesuffix("  ")
             if has_inputs and not (who == "user" and inputs.has(words, "\n".join(lines[-_LINES_BEFORE:]))):
                 if inputs.has(words):
@@ -158,13 +166,14 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
         yield found
 
 
-def _is_repeated(said: str, reply: str) -> bool:
-    """Whether a text of several lines is the end of a reply, but for the program's output."""
-    lines, replied = (
-        [line.rstrip() for line in text.split("\n") if line.strip() and not line.startswith(">")]
-        for text in (said, reply)
-    )
-    return len(lines) > 1 and lines == replied[-len(lines) :]
+def _is_repeated(block: list[str], reply: Iterable[str]) -> bool:
+    """Whether several lines end a reply, whose lines come last first, but for the program's output."""
+    lines = [*_shown(reversed(block))]
+    return len(lines) > 1 and lines == [*islice(_shown(reply), len(lines))]
+
+
+def _shown(lines: Iterable[str]) -> Iterator[str]:
+    return (line.rstrip() for line in lines if line.strip() and not line.startswith(">"))
 
 
 def _program_output(chat: ChatBuilder, words: str) -> None:

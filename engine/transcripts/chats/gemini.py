@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -18,6 +19,12 @@ from engine.transcripts.injected import strip_injected
 
 NAME = "gemini"
 _SUMMARY = "<state_snapshot>"
+# What the program wrote above the first prompt, the folder in it now and at first.
+_FOLDER = re.compile(
+    r"\s*(?:<session_context>\s*)?This is the Gemini CLI\.(?:(?!\n\n).)*?(?:Workspace Directories:\**\n\s*-"
+    r"|working in the (?:directory:|following directories:\n\s*-))[ ]([^\n]+)",
+    re.DOTALL,
+)
 _REPLY = "Got it. Thanks for the additional context!"
 
 
@@ -54,6 +61,11 @@ def read(records: Iterable[Record]) -> Chat:
             summaries.add(text_of(found[at], "id"))
             found[at + 1 :] = _new_in(found[at + 2 :], messages)
         for message in found:
+            if (
+                not chat.cwd
+                and (named := _FOLDER.match("\n".join(_texts(message.get("content"))))) is not None
+            ):
+                chat.cwd = named[1].strip()
             messages[text_of(message, "id") or f"#{len(messages)}"] = message
     for name, message in messages.items():
         if name in summaries:

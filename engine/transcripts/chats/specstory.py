@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import dropwhile
 
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
@@ -65,6 +66,19 @@ _NO_DETAILS = re.compile(
     r"Performed \d+ file operations?:\s+(?P=what) \(details not available\)\s*(?:---\s*|\Z)"
 )
 """What SpecStory writes of edits in Copilot for which it found no message."""
+_COPILOT, _FIRST_COPILOT = "VS Code Copilot IDE", "vscode"
+"""How SpecStory calls Copilot in an editor, now and at first. Now it writes what Copilot said as a thought
+and, below the tool calls, what it thought as its words; at first, one behind the other as its words."""
+_THOUGHT = re.compile(
+    r"<think>(?:<details><summary>[^\n]*</summary>)?(?P<said>.*?)(?:</details>)?</think>", re.DOTALL
+)
+_ABOUT_USER = re.compile(
+    r"\s*The user (?:is|isn['’]t|has|wants|doesn['’]t|says|said|asks|asked|needs|tried|mentioned|shared|got"
+    r"|found|saw|added|made|ran|provided|confirmed|closed|restarted|seems|also|may|might|makes|likes)\b"
+)
+_OF_USER = re.compile(r"\b[Tt]he user\b")
+# Words that follow a sentence without a blank are those that it said.
+_THEN_SAID = re.compile(r"(?<=[a-z)`\"][.:!?])(?=(?:[A-Z][a-z]+|I)[ '!,])")
 
 
 def looks_like(text: str) -> bool:
@@ -94,6 +108,8 @@ def read(text: str) -> Chat:
     starts = [block[0] for block in blocks]
     role, counted, line, done = "", 0, 1, 0
     since: datetime | None = None
+    agent = session["agent"] if session is not None else ""
+    has_said = False  # whether a thought of this reply is what it said
     for number, mark in enumerate(marks):
         line += text.count("\n", counted, mark.start())
         counted = mark.start()
@@ -111,11 +127,13 @@ def read(text: str) -> Chat:
             chat.drop("sub-agents")
             continue
         within = blocks[bisect_left(starts, mark.end()) : bisect_left(starts, end)]
+        has_said &= role != "User"
+        has_said |= agent == _COPILOT and any(tag == "think" for _, _, tag in within)
         if role == "User":
             _user(chat, text[mark.end() : end], since, line)
         else:
             chat.model = chat.model or _model(about)
-            _agent(chat, text, mark.end(), end, within, since, line)
+            _agent(chat, text, mark.end(), end, within, since, line, agent, has_said)
     return chat.chat(NAME)
 
 
@@ -173,19 +191,31 @@ def _agent(
     blocks: list[tuple[int, int, str]],
     at: datetime | None,
     line: int,
+    agent: str,
+    has_said: bool,
 ) -> None:
+    def prose(first: int, last: int) -> None:
+        said = text[first:last]
+        if has_said and _without_rule(_MESSAGE_ID.sub("", said)).strip():
+            chat.drop("thinking")
+        elif not has_said:
+            _prose(chat, said, at, line, agent)
+
     place = start
     for first, last, tag in blocks:
-        _prose(chat, text[place:first], at, line)
-        if tag == "think":
+        prose(place, first)
+        said = _THOUGHT.match(text, first, last) if has_said and tag == "think" else None
+        if said is not None:
+            chat.say("agent", said["said"], at, line=line)
+        elif tag == "think":
             chat.drop("thinking")
         else:
             _tool(chat, text[first:last], at, line)
         place = max(place, last)
-    _prose(chat, text[place:end], at, line)
+    prose(place, end)
 
 
-def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
+def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int, agent: str) -> None:
     """Add agent text, in which older versions separate tool calls with horizontal rules."""
     for part in _parts(_MESSAGE_ID.sub("", text)):
         bare = _BARE_TOOL.match(part.strip())
@@ -196,7 +226,20 @@ def _prose(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None
             name = bare["name"] or (acted[0].replace(" ", "_").lower() if acted else "tool")
             chat.call(name, _call_summary(head), "", at, line=line)
         else:
-            chat.say("agent", part, at, line=line)
+            said = _said(part, agent)
+            chat.drop("thinking", said != part)
+            chat.say("agent", said, at, line=line)
+
+
+def _said(text: str, agent: str) -> str:
+    """Agent text without what Copilot thought, which begins with the user in the third person."""
+    if agent not in (_COPILOT, _FIRST_COPILOT) or _ABOUT_USER.match(text) is None:
+        return text
+    if agent == _COPILOT:
+        return ""
+    if (then := _THEN_SAID.search(text)) is not None:
+        return text[then.start() :]
+    return "\n\n".join(dropwhile(_OF_USER.search, text.lstrip("\n").split("\n\n")))
 
 
 def _parts(text: str) -> Iterator[str]:

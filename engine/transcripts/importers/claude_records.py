@@ -11,7 +11,7 @@ from engine.transcripts.brief import one_line
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.long_line import data_length
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
-from engine.transcripts.injected import notice_in, strip_injected
+from engine.transcripts.injected import notice_in, prompt_in, strip_injected
 from engine.transcripts.turn import COMMAND, Attachment, Role
 
 _USER_ORIGINS = frozenset({"", "human", "sdk", "channel"})
@@ -127,6 +127,8 @@ def entries_of(text: str) -> Iterator[tuple[Role, str, str]]:
         yield "system", text, kind
     elif command is not None:
         yield "user", f"{command.typed}\n\n{command.rest}", COMMAND
+    elif typed := prompt_in(text):
+        yield "user", f"{typed}\n\n{text.strip()}", COMMAND
     else:
         yield "user", typed_text(text), ""
 
@@ -149,7 +151,7 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
         pairs = [
             (match["question"], match["answer"].strip()) for match in _CLARIFIED.finditer(_HINT.sub("", text))
         ]
-        return "\n\n".join(_answer(*pair) for pair in pairs if pair[1])
+        return "\n\n".join(answer_of(*pair) for pair in pairs if pair[1])
     if answers := object_of(result, "answers"):
         return "\n\n".join(_answers(answers, result))
     start = _ANSWERED.match(text)
@@ -157,15 +159,24 @@ def answers_of(text: str, result: Any, *, is_rejected: bool) -> str:
 
 
 def _answers(answers: dict[Any, Any], result: Record) -> Iterator[str]:
-    annotations = object_of(result, "annotations")
+    annotations, options = object_of(result, "annotations"), dict[str, list[str]]()
+    for each in list_of(result, "questions"):
+        options[text_of(each, "question")] = [text_of(one, "label") for one in list_of(each, "options")]
     for question, answer in answers.items():
-        text = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-        note = text_of(annotations.get(question), "notes")
-        yield _answer(str(question), text) + (f"\nNote: {note.strip()}" if note.strip() else "")
+        text = (", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)).strip()
+        note = text_of(annotations.get(question), "notes").strip()
+        labels = options.get(question, [])
+        if labels and text not in labels and not {*text.split(", ")} <= {*labels}:
+            note = note or text  # typed instead of choosing one
+        yield answer_of(str(question), text, note)
 
 
-def _answer(question: str, answer: str) -> str:
-    return f"Question: {question.strip()}\nAnswer: {answer.strip()}"
+def answer_of(question: str, answer: str, note: str = "") -> str:
+    """An answer as it stands in a turn; only ``note``, which the person typed, may have several lines."""
+    lines = [
+        f"{name}: {' '.join(text.split())}" for name, text in (("Question", question), ("Answer", answer))
+    ]
+    return "\n".join([*lines, f"Note: {note}"] if note else lines)
 
 
 def is_plan(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
+from engine.transcripts.importers.claude_records import answer_of
 from engine.transcripts.importers.codex_forks import fingerprint_of
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import (
@@ -22,7 +23,7 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
-from engine.transcripts.injected import is_init, notice_in, strip_injected
+from engine.transcripts.injected import is_init, notice_in, prompt_in, strip_injected
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _CHUNK = 1024 * 1024
@@ -225,12 +226,13 @@ class CodexReader(SessionReader):
 
     def _user_message(self, blocks: list[Block], kind: str = "") -> None:
         text = "\n\n".join(block.text for block in blocks if isinstance(block, Text)).strip()
-        kind = COMMAND if not kind and is_init(text) else kind
+        typed = prompt_in(text) if not kind else ""
+        kind = COMMAND if typed or (not kind and is_init(text)) else kind
         if text and not kind and (self._is_rejected or (self.acted and is_correction(text))):
             kind = CORRECTION
         if text:
             self._is_rejected, self._plan = False, ""
-        self._add_user_turn(blocks, kind)
+        self._add_user_turn([Text(typed), *blocks], kind, is_question=not typed or " " in typed)
 
     def _agent_message(self, text: str) -> None:
         """Add the agent's text; a plan in it becomes its own turn, once."""
@@ -346,9 +348,9 @@ def _answers(questions: dict[str, str], output: str) -> str:
         given = value.get("answers") if isinstance(value, dict) else value
         texts = [each for each in (given if isinstance(given, list) else [given]) if isinstance(each, str)]
         chosen = ", ".join(each for each in texts if not each.startswith(_NOTE))
-        notes = [f"Note: {each.removeprefix(_NOTE)}" for each in texts if each.startswith(_NOTE)]
+        notes = [each.removeprefix(_NOTE) for each in texts if each.startswith(_NOTE)]
         if texts:
-            pairs.append("\n".join([f"Question: {questions.get(key) or key}", f"Answer: {chosen}", *notes]))
+            pairs.append(answer_of(questions.get(key) or key, chosen, "\n".join(notes)))
     return "\n\n".join(pairs)
 
 

@@ -87,6 +87,6 @@ def shown_source(path: Path) -> str:
     """A source's path as shown in a header, with the home folder as ``~``."""
     absolute = path.absolute()
     try:
-        return f"~/{absolute.relative_to(Path.home()).as_posix()}"
+        return f"~/{absolute.relative_to(Path.home()).as_posix()}".removesuffix("/.")
     except (ValueError, RuntimeError):
         return absolute.as_posix()
