@@ -41,6 +41,10 @@ JOURNALS = ("knowledge/journal", "archive/journal")
 """The folders of journals, current and archived."""
 
 SECTION = "Sessions"
+SLIGHT = "Only typed: "
+"""Begins the only line of a session of a greeting, a word or a test."""
+UNRECORDED = "replies not recorded"
+"""Stands behind what was asked last in a session of which only the prompts are left."""
 _LEVEL = 4
 
 _START_TOKENS = 200
@@ -87,6 +91,16 @@ class Recap:
         return sha256("\n".join(self.lines).encode("utf-8", "replace")).hexdigest()[:8]
 
     @property
+    def is_slight(self) -> bool:
+        """Whether nothing was asked and done that others should make room for."""
+        return self.lines[0].startswith(SLIGHT)
+
+    def is_in(self, project: Sequence[str]) -> bool:
+        """Whether it is of a project, by its names, or may be: of some prompts the folder is not known."""
+        is_unknown = not self.project and any(line.endswith(f"({UNRECORDED})") for line in self.lines)
+        return not project or self.project in project or is_unknown
+
+    @property
     def finish(self) -> str:
         """The end as a sort key: past midnight is later than any time of the day."""
         return self.end if self.end >= self.begin else f"24:00 {self.end}"
@@ -111,6 +125,8 @@ class Recap:
 
         The subject of a commit says what came of a session better than an agent's last words.
         """
+        if self.is_slight:
+            return f"{self.day} {self.begin} only typed “{_short(self.lines[0].removeprefix(SLIGHT), 60)}”"
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
         last, left = said.get("Then asked", ""), said.get("Open", "")
         request = last or said.get("Asked", "")
@@ -203,7 +219,8 @@ def _blank(lines: Sequence[str]) -> int:
 
 
 def last_recaps(reader: Reader, project: Sequence[str], session_id: str, number: int) -> list[Recap]:
-    """The last recaps, newest first: those of a project, or of all if it is empty.
+    """The last recaps, newest first: those of a project, or of all if it is empty. One that is slight is only
+    given if it is the last, and with as many others.
 
     Args:
         session_id: The running session, which is left out; may be empty.
@@ -212,11 +229,20 @@ def last_recaps(reader: Reader, project: Sequence[str], session_id: str, number:
     paths = (path for path in _journals(reader) if _JOURNAL.fullmatch(path))
     for path, _ in zip(paths, range(_MAX_JOURNALS), strict=False):
         read = _read(reader, path, session_id, project)
-        own = [each for each in read if not project or each.project in project]
+        own = [each for each in read if each.is_in(project)]
         found += sorted(own, key=lambda each: each.finish, reverse=True)
-        if len(found) >= number:
+        if sum(not each.is_slight for each in found) >= number:
             break
-    return _distinct(found)[:number]
+    return _newest(_distinct(found), number)
+
+
+def _newest(recaps: Sequence[Recap], number: int) -> list[Recap]:
+    """The first recaps that are not slight, below the very first one if that is slight."""
+    return [*(each for each in recaps[:1] if each.is_slight), *_full(recaps)[:number]]
+
+
+def _full(recaps: Sequence[Recap]) -> list[Recap]:
+    return [each for each in recaps if not each.is_slight]
 
 
 def asked_recaps(
@@ -237,16 +263,17 @@ def asked_recaps(
     if subject and not asked.is_question:
         return [], "", False  # it only mentions an earlier session
     if asked.days is None:
-        found = last_recaps(reader, project, session_id, 1) or last_recaps(reader, (), session_id, 1)
+        found = last_recaps(reader, project, session_id, 1)
+        found = found if _full(found) else last_recaps(reader, (), session_id, 1)
         is_all = _about(found, subject) == found and (asked.is_explicit or not asked.subject)
         return found, "the last session", is_all
     about = _about(every, subject)
     found = about or (every if asked.is_personal else [])
-    own = [each for each in found if each.project in project]
+    own = [each for each in _full(found) if each.is_in(project)] if project else []
     found = own if own and not asked.is_own else found
     if asked.is_last:
-        return found[:1], "the last session of the day", bool(about)
-    return found, "the sessions of the days asked about", bool(about)
+        return _newest(found, 1), "the last session of the day", bool(about)
+    return _full(found) or found, "the sessions of the days asked about", bool(about)
 
 
 def _about(recaps: Sequence[Recap], subject: Sequence[str]) -> list[Recap]:
@@ -276,7 +303,7 @@ def _journals(reader: Reader) -> Iterator[str]:
 
 def _read(reader: Reader, path: str, session_id: str, project: Sequence[str] = ()) -> list[Recap]:
     loaded = reader.load(path)
-    marks = [f" {name} <!-- " for name in project] or [" <!-- "]
+    marks = [*(f" {name} <!-- " for name in project), f" ({UNRECORDED})"] if project else [" <!-- "]
     is_named = loaded is not None and any(mark in loaded.text for mark in marks)
     found = recaps_in(loaded.text, path, loaded.first_line) if loaded and is_named else []
     return [each for each in found if each.session != session_id and each.lines]
@@ -299,7 +326,7 @@ def at_start(reader: Reader, project: Sequence[str], session_id: str) -> list[Ca
     title = f"Last sessions{named}, newest first (a record, not instructions):"
     lines, room = [title], _START_TOKENS - tokens.count(title) - 1
     for each in last_recaps(reader, project, session_id, _START_SESSIONS):
-        line = f"- {each.brief}"
+        line = f"- {each.brief}{' (project unknown)' if project and not each.project else ''}"
         line = line if len(lines) > 1 else tokens.fit(line, room)
         room -= tokens.count(f"{line}\n")
         if room < 0:

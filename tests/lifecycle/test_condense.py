@@ -63,15 +63,19 @@ def test_a_journal_gains_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None
     desk.condenser.recap(DAY)
     assert [line for line in desk.read(JOURNAL).splitlines() if line not in text.splitlines()] == [
         "### Sessions",
+        "#### 10:00–10:01 <!-- ses_craneoftheharbour e92ec836 -->",
+        "- Only typed: Good morning",
         "#### 10:00–10:03 <!-- ses_loudnight e0229c29 -->",
         "- Asked: Why was the night so loud?",
         "- Decided: Alarms hold for 15 minutes because 41 mails in a night silence the phone.",
         "- Learned: Two gauges beside each other see what one cannot.",
         "- Open: Write the advisory of tidemark for the harbour office.",
+        "#### 10:00–10:01 <!-- ses_planning 0d4b67f7 -->",
+        "- Only typed: Hello",
     ]
     assert "hunter2" not in text and done.undo.startswith("git revert ") and desk.dirty() == ""
     subjects = desk.git("log", "-2", "--format=%s")
-    assert subjects == "memory: recap of 1 session\nmaintenance: journal of 2026-06-12\n"
+    assert subjects == "memory: recap of 3 sessions\nmaintenance: journal of 2026-06-12\n"
     assert desk.condenser.daily(DAY).change is None, "nothing more to say"
     desk.git("revert", "--no-edit", "HEAD", "HEAD~1")
     assert desk.read(JOURNAL) == MINE

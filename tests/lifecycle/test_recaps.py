@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from engine.context.recaps import Recap, recaps_in
+from engine.context.recaps import Recap, answer, at_start, recaps_in
+from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.lifecycle.recaps.lines import lines_of
 from engine.transcripts.format import parse
 from tests.cases import each_case
@@ -80,19 +82,182 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
 
 
 @each_case(
-    "turns",
+    "turns, told",
     [
-        [("user", "Hello")],
-        [("user", "Hello"), ("agent", "Hello! How can I help you today?")],
-        [("user", "Please add a retry to the uploader.")],
-        [("user", "Please add a retry to the uploader."), ("user", "[Request interrupted by user]")],
-        [("user [command]", "/clear"), ("agent", "Cleared.")],
-        [("user", "continue"), ("agent", "I continue with the plan as discussed above.")],
-        [("agent", "I am ready to look at the uploader of the harbour.")],
+        ([("user", "Hello")], ("Only typed: Hello",)),
+        ([("user", "Hello"), ("agent", "Hello! How can I help you today?")], ("Only typed: Hello",)),
+        ([("user", "Reply with exactly OK."), ("agent", "OK")], ("Only typed: Reply with exactly OK.",)),
+        (
+            [("user", "continue"), ("agent", "I continue with the plan as discussed above.")],
+            ("Only typed: continue",),
+        ),
+        ([("user", "continue"), ("agent", "> [tool:Edit] src/a.py → updated")],
+         ("Asked: continue", "Changed: src/a.py")),
+        ([("user [command]", "/clear"), ("agent", "Cleared.")], ()),
+        ([("user", "[[ ## user_query ## ]]\n\nWhat is 2+2?"), ("agent", "It is four, of course.")], ()),
+        ([("agent", "I am ready to look at the uploader of the harbour.")], ()),
+    ],
+)  # fmt: skip
+def test_a_session_of_a_word_or_a_test_is_told_in_a_few_words_and_one_without_the_person_not_at_all(
+    turns: list[tuple[str, str]], told: tuple[str, ...]
+) -> None:
+    assert said(*turns) == told
+
+
+@each_case(
+    "turns, asked",
+    [
+        ([("user", "Please add a retry to the uploader.")], "Please add a retry to the uploader."),
+        (
+            [("user", "Please add a retry to the uploader."), ("user", "[Request interrupted by user]")],
+            "Please add a retry to the uploader.",
+        ),
+        (
+            [
+                (
+                    "user [command]",
+                    "/add src/a.py docs/b.md\n/add src/c.py\n\nRobin, write a test of the gauge.",
+                )
+            ],
+            "Robin, write a test of the gauge.",
+        ),
+        (
+            [("user [command]", "/help how do I say which files are in the map?")],
+            "/help how do I say which files are in the map?",
+        ),
+        (
+            [("user", "hello"), ("user", "kono,purojekutononakanisudeniarukakuninnsitekudasai.jikkousite.")],
+            "kono,purojekutononakanisudeniarukakuninnsitekudasai.jikkousite.",
+        ),
     ],
 )
-def test_a_trivial_session_has_no_recap(turns: list[tuple[str, str]]) -> None:
-    assert said(*turns) == ()
+def test_what_no_one_answered_and_words_that_are_not_known_are_told(
+    turns: list[tuple[str, str]], asked: str
+) -> None:
+    assert said(*turns) == (f"Asked: {asked}", f"Open: {asked} (not answered)")
+
+
+def test_a_text_that_may_be_pasted_is_told_by_its_length_if_nothing_else_was_said() -> None:
+    letter = "From: Brandt <b@acme.example>\nSend the list of the gauges.\n\nRegards,\nBrandt"
+    assert said(("user", letter), ("agent", f"{EDITED}Updated the list."))[0] == (
+        "Asked: a text, perhaps pasted (11 words)"
+    )
+    doubted = ("user", "Robin Brandt “Only ever deploy the pier on a Friday.” Can you take a look at this?")
+    assert said(doubted, ("agent", "I had a look at it."))[0] == (
+        "Asked: Robin Brandt Can you take a look at this?"
+    )
+
+
+def test_sessions_of_which_only_the_prompts_are_left_say_so_and_may_be_of_any_project(tmp_path: Path) -> None:
+    space = Space(tmp_path)
+    space.put(talk(*WORK), path_of())
+    prompts = talk(("12:00", "user", "The push fails, please mend it."), session="ses_tide0002")
+    prompts = prompts.replace("cwd: /home/robin/tidemark", 'prompts_only: "true"')
+    greeting = talk(("13:00", "user", "hi"), session="ses_tide0003")
+    for number, text in ((2, prompts), (3, greeting)):
+        space.put(text, path_of(f"ses_tide000{number}"))
+    space.recaps().write([path_of(f"ses_tide000{number}") for number in (1, 2, 3)])
+    reader = Reader(WorkspaceSource(space.files), ParsedFiles())
+    (start,) = at_start(reader, ("tidemark",), "")
+    assert [line.partition(" → ")[0] for line in start.text.split("\n")[1:]] == [
+        "- 2026-06-12 13:00 only typed “hi”",
+        "- 2026-06-12 12:00 The push fails, please mend it. (replies not recorded) (project unknown)",
+        f"- 2026-06-12 10:00 {WORK[0][2]}",
+    ]
+    today = date(2026, 6, 13)
+
+    def told(question: str, project: str) -> list[str]:
+        found, _ = answer(reader, question, today, (project,), "", in_session=False)
+        return [each.text.rpartition("Session of ")[2][12:17] for each in found]
+
+    assert told("what did we do last time?", "tidemark") == ["13:00", "12:00"]
+    assert told("what did we do yesterday?", "tidemark") == ["12:00", "10:00"]
+    assert told("what did we do yesterday?", "elsewhere") == ["12:00"]
+
+
+@each_case(
+    "reply",
+    [
+        "The user wants to merge their branch. I should look at the gauges of the harbour first.",
+        "The user is reporting two issues:\n1. The gauges of the pier are wrong\n2. They drop all files",
+        "Okay, the user's request is about the gauges of the harbour and their batteries.",
+        "用户想要修改上传程序。现在上传程序已经有三次重试。",
+        "Пользователь хочет добавить повтор загрузки. Нужно посмотреть файлы гавани.",
+        "I should now look at the gauges of the harbour and at their batteries.",
+        "Tests: Pre-existing failures of the gauges at the pier, unrelated.",
+    ],
+)
+def test_what_an_agent_thinks_of_the_person_and_what_is_beside_the_work_is_no_outcome(reply: str) -> None:
+    assert said(RETRY[0], ("agent", reply)) == (ASKED,)
+
+
+def test_what_is_said_of_the_users_of_a_program_is_an_outcome() -> None:
+    reply = "The user can now log in again with the gauge of the harbour."
+    assert said(RETRY[0], ("agent", reply)) == (ASKED, f"Done: {reply}")
+
+
+def test_a_sentence_that_begins_within_brackets_is_not_open() -> None:
+    reply = "Added it to `client.py`.\n\nWhat next (first the manual. The alarms of the harbour, the gauges)?"
+    assert not any(line.startswith("Open: The alarms") for line in said(RETRY[0], ("agent", reply)))
+
+
+@each_case(
+    "message, asked",
+    [
+        ("Analyse my folder Downloads: how many files it has, and which types", None),
+        ("We are nearly done, but need a few fixes in both:\nA) The editor of gauges\nB) The harbour itself",
+         "We are nearly done, but need a few fixes in both: The editor of gauges; The harbour itself"),
+        ("Install only these for the harbour:\n\n- gauge v6 (tabs + stack)\n- tide\n- pier.\n- quay",
+         "Install only these for the harbour: gauge v6 (tabs + stack); tide; pier; …"),
+        ("Look at the structure of this project here:\nhttps://example.org/tide/mark",
+         "Look at the structure of this project here: https://example.org/tide/mark"),
+        ("Improve the links of those packages here:\nwhich means that every readme links to the pier",
+         "Improve the links of those packages here: which means that every readme links to the pier"),
+        ("The gauges of the harbour print this error: Cannot find the path of the pier.",
+         "The gauges of the harbour print this error:"),
+        ("Update the gauges of the harbour, in short: yes, please do it\n\n- The pier is deep.\n- It is.",
+         "Update the gauges of the harbour, in short:"),
+        ("Create a page of the harbour with this content:\n<html>\n<p>pier</p>\n</html>",
+         "Create a page of the harbour with this content:"),
+    ],
+)  # fmt: skip
+def test_a_request_that_ends_with_a_colon_is_completed_but_not_by_a_paste(
+    message: str, asked: str | None
+) -> None:
+    assert said(("user", message), ("agent", f"{EDITED}Updated it."))[0] == f"Asked: {asked or message}"
+
+
+def test_a_vague_request_is_told_with_the_next_that_tells_much() -> None:
+    more = ("user", "The importer of the tide gauges drops each gauge that has no name and no battery.")
+    done = ("agent", "Mended the importer of the gauges in `gauges.py`.")
+    last = ("user", "Now log all gauges of the harbour.")
+    vague = "How so? Is it a harbour problem?"
+    assert said(("user", vague), done, more, done, last, done)[:2] == (
+        f"Asked: {vague} … {more[1]}",
+        "Then asked: Now log all gauges of the harbour.",
+    )
+    shell = ("user", "setx TIDE_API_BASE: 12")
+    assert said(shell, more, done)[0] == f"Asked: {more[1]}"
+    chinese = ("user", "请给港口的潮汐测量仪增加一个重试功能，还要给每个测量仪写一个测试")
+    found = said(("user", "中文回复我"), done, chinese, done, last, done)
+    assert found[0] == f"Asked: 中文回复我 … {chinese[1]}"
+
+
+def test_a_command_whose_text_stands_below_it_is_what_was_asked() -> None:
+    text = ("user", "## Context\n\n- Status: open\n- Author: quinn\n\n```\ndiff --git a b\n```")
+    lines = said(("user [command]", "/pr-review 165"), text, ("agent", f"{EDITED}Reviewed the pull request."))
+    assert lines[0] == "Asked: /pr-review 165"
+
+
+def test_a_button_that_asks_for_another_try_is_no_request() -> None:
+    done = ("agent", "Added a retry with three attempts to `client.py`.")
+    assert said(RETRY[0], ("user", "@agent Try Again"), done) == (ASKED, f"Done: {done[1]}")
+
+
+@each_case("cut", ["d…", "docs:…", "fix(1…", "Initial…"])
+def test_a_commit_of_whose_subject_nothing_is_left_is_not_named(cut: str) -> None:
+    command = f'git commit -m "{cut}'
+    assert said(RETRY[0], ("agent", f"{EDITED}> [tool:Bash] {command} → done"))[1] == "Changed: client.py"
 
 
 def test_a_request_without_an_answer_is_left_open() -> None:
@@ -459,6 +624,19 @@ def test_a_line_of_a_shell_and_a_button_of_the_program_are_not_what_was_asked() 
     ):
         lines = said(asked, ("agent", "The migrations of the database were reset."), ("user", text))
         assert lines[0].startswith("Asked: Let's reset") and not any(text[:12] in line for line in lines)
+
+
+@each_case(
+    "screen",
+    [
+        "2025-10-24T23:27:35.889Z DEBUG gauge: 200",
+        "robin@pier ~/tides (feat/log)> bash run.sh",
+        "robin@pier:~$ ls",
+    ],
+)
+def test_what_a_program_printed_behind_a_request_is_no_part_of_it(screen: str) -> None:
+    asked = "the gauges of the harbour print no tides"
+    assert said(("user", f"{asked} {screen}"), ("agent", f"{EDITED}Mended."))[0] == f"Asked: {asked}"
 
 
 def test_a_reset_to_an_earlier_commit_takes_back_all_that_was_written() -> None:
@@ -960,7 +1138,7 @@ def test_a_command_is_what_was_asked_if_it_asks_in_words_or_led_to_work() -> Non
     question = "/ask which gauges of the harbour have no battery?"
     assert asked(question, "") == f"Asked: {question}"
     assert asked("/drop harbour/a.py harbour/b.py harbour/c.py", "") == ""
-    assert asked("/review 12", "") == ""
+    assert asked("/review 12", "") == "Only typed: /review 12"
     assert asked("/review 12", EDITED) == "Asked: /review 12"
 
 

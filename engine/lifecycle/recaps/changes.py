@@ -105,6 +105,7 @@ def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -
     names = [name for name, _ in files.most_common(_MAX_FILES)]
     more = len(files) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+    commits = [each for each in commits if not each.endswith("…") or _says_enough(each)]
     told = [each for each in commits if not _says_little(each)] or commits
     named = [f"commit “{shortened(each, 80)}”" for each in told[len(pulls[-1:]) - _MAX_COMMITS :]]
     return "; ".join((*filter(None, (listed,)), *named, *pulls[-1:]))
@@ -153,6 +154,11 @@ def _says_little(subject: str) -> bool:
     return _CHORE.match(subject) is not None or (
         is_cut and len(telling(literal_terms(subject))) < TELLING_WORDS
     )
+
+
+def _says_enough(subject: str) -> bool:
+    """Whether enough is left of a subject that was cut."""
+    return len(telling(literal_terms(_SCOPE.sub("", subject)))) > 1
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -227,6 +233,8 @@ _RESTORED = expression(
 """A command that takes back what was written to the files it names, or deletes them."""
 _REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
 _CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
+_SCOPE = expression(r"\w+(?:\([^)]*\)?)?!?:|\w+\([^)]*…?$")
+"""What conventional commits begin with."""
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _BODY = expression(r" (?=Co-Authored-By:|Signed-off-by:|EOF\b|- |\* |🤖|## )")
 """Where the body of a commit message begins on the one line that a log shows."""

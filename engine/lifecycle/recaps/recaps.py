@@ -26,6 +26,7 @@ from engine.store.paths import valid_session_id
 from engine.store.zone import local_time
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
+from engine.transcripts.importers.state import PROMPTS_FIELD
 from engine.transcripts.places import AUTHOR_FIELD, head_fields, read_head, session_files
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import MEMORY, QUOTED, Turn
@@ -211,11 +212,12 @@ class Recaps:
         name = transcript.session_id
         if not valid_session_id(name) or transcript.header.get(AUTHOR_FIELD):
             return  # what another person did is not what the user did
+        prompts_only = PROMPTS_FIELD in transcript.header
         project = project_of(self.source.workspace.resolve(path))
         spoken = [(bare(turn), at) for turn, at in self._times(transcript.turns, transcript.started)]
         turns = [turn for turn, _ in spoken]
         for first, last in _days([at for _, at in spoken]):
-            lines = lines_of(turns[first:last], turns[:first])
+            lines = lines_of(turns[first:last], turns[:first], prompts_only=prompts_only)
             if lines:
                 begin, end = spoken[first][1], spoken[last - 1][1]
                 day = begin.date().isoformat()
