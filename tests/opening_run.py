@@ -166,7 +166,7 @@ def main(root: str, report: str, *sample: str) -> None:
             code = run(cli)
             if is_done:
                 other.join()
-        ended.append((command, code, output()[-300:]))
+        ended.append((command, code, output()[-600:]))
 
     def query_server(output: Callable[[], str]) -> bool:
         """Query the server's caches once it has printed its address."""
@@ -193,7 +193,7 @@ def main(root: str, report: str, *sample: str) -> None:
     run_command("-C {root} serve --port 0 --show-token", query_server)
     run_command("-C {root} watch --json", trigger_watch)
     ended.append(("workbench", 0, " ".join(asyncio.run(open_screens(Path(root))))))
-    ended.append((":topics list", 0, commandline.run_line(Path(root), "topics list")[-300:]))
+    ended.append((":topics list", 0, commandline.run_line(Path(root), "topics list")[-600:]))
     with open(report, "w") as file:
         json.dump({"seen": list(dict.fromkeys(seen)), "ended": ended}, file)
 
