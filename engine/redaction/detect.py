@@ -36,7 +36,7 @@ _LEAST_PREFIX, _LEAST_LETTERS = 3, 4
 _MOST_BREAKS = 8
 _BREAKABLE = expression(r"[\w.+/=%-]{5,200}")
 _FURTHER = expression(
-    r"(?:(?P<line>\r?\n|[\r\u2028])[ \t]{0,40}|(?:\\?\r?\n|\r?\n[│|>])[ \t]{0,40}"
+    r"(?:(?P<line>\r?\n|[\r\u2028])[ \t]{0,40}|(?:\\\r?\n|\r?\n[│|>])[ \t]{0,40}"
     r"|[\"'`]\s{0,4}[+.&]?\s{0,40}[\"'`])(?P<part>[\w.+/=%-]{2,200})"
 )
 """What follows a break of a line, or of a string in code."""
