@@ -22,6 +22,10 @@ _KEYPAIRS = "uint8array.from(|id.json|keypair|secretkey|secret_key|private_key|p
 _PRINTERS = "pass show|gopass show|op read|bw get password|lpass show|vault kv get|openssl rand|pwgen|print-access-token|get-login-password|gh auth token|find-generic-password|secret-tool lookup"
 """Commands that print a secret alone."""
 _SEED = r"(?:(?:\d{1,2}[.)] ?)?[a-z]{3,8}[ \n]){11,23}(?:\d{1,2}[.)] ?)?[a-z]{3,8}"
+_HERE = "here is the|here's the|here is my|here's my|this is the|this is my|hier ist der|hier ist mein|das ist der|voici la|voici ma|aquí está la|aquí está mi|aqui está a|ecco la|oto|вот|这是|這是|これが|이게|이것이"
+"""Before the name of what follows."""
+_NAME_OF_KEY = r"(?:(?:api|secret|private|access|encryption|signing|master|new|admin)[ -]){0,3}(?:key|secret|token|schlüssel|clé|clave|chave|chiave|klucz|ключ|密钥|密鑰|私钥|鍵|キー|키)"
+_THERE = r"(?:です|입니다|예요|에요|야)?[ \t]?[:：.。,，]?(?:\s|\\n){1,3}[\"'`]?"
 _CODE = r"(?=[a-z-]{0,20}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
 _REGISTRY = r"\s{0,3}\\?[\"']?(?P<value>[A-Za-z0-9+/]{16,400}={0,2})(?![\w.-])"
 _READERS = r"(?:sudo (?:-\w{1,2} )?)?(?:sudo -S|-S|chpasswd|passwd(?: --stdin| \w)|kinit|smbpasswd|cryptsetup|vncpasswd|docker login|docker secret create|gh secret set|wrangler secret put|vercel env add|pass insert|secret-tool store|gcloud secrets|gpg)"
@@ -102,6 +106,9 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("private key", "sk|secret_key_hex", r"\\?[\"']?\s?(?:[:=]|is|→)\s?\\?[\"']?(?P<value>(?:0x)?[0-9a-f]{64})(?!\w)", r"(?:^|[^A-Za-z])$", ""),
     ("private key", "accounts", r"\\?[\"']?\s?[:=]\s?\[\s{0,40}\\?[\"'](?P<value>(?:0x)?[0-9a-f]{64})\\?[\"']", "$", ""),
     ("PIN", "pin", r"(?:[ _-]?(?:code|number))?\\?[\"']?(?:[ \t]{0,3}[:=]|[ \t](?:is|ist|est|es|è|é|to|är|:)|(?=[ \t]\d{6}))[ \t]{0,3}\\?[\"']?(?P<value>\d{4,12})(?![\w.])", r"(?:^|[^A-Za-z])$", ""),
+    ("private key", _HERE, rf" {{0,2}}{_NAME_OF_KEY}{_THERE}(?P<value>(?:0x)?[0-9a-f]{{32,128}})(?![\w-])", r"(?<![A-Za-z])$", ""),
+    ("secret or token", "이게|이것이|여기", rf" {{0,2}}(?:\w{{1,10}} ){{0,2}}\w{{0,10}}키(?:입니다|예요|에요|야|다|요)?{_THERE}(?P<value>[A-Za-z0-9+/_-]{{20,200}}={{0,2}})", "$", "mixed"),
+    ("Azure key", "storage key|primary key|secondary key|account key|primarykey|secondarykey|storage_key|primary_key|secondary_key|account_key", r"[\"'`]?(?:\s?[:=]| is)?\s{0,3}[\"'`]?(?P<value>[A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=)(?![\w=])", "$", "mixed"),
     ("SNMP community", "com2sec", r" \S{1,40} \S{1,60} (?P<value>\S{3,80})", "", "real"),
     ("password of a router", "password 0 |secret 0 ", r"(?P<value>\S{4,80})", "", "real"),
     ("password of a router", "|".join(f"{word} {level} " for word in ("password", "secret") for level in "5789"), r"(?P<value>\S{4,80})", "", "digits"),
@@ -116,7 +123,8 @@ _PLACES: tuple[tuple[str, str, str, str, str], ...] = (
     ("password of an account", " / ", r"[\"'`]?(?P<value>[^\s\"'`/<>,;]{6,80})", r"@[\w-]{1,40}(?:\.[\w-]{2,20}){1,3}[\"'`]?$", "digits"),
     ("password hash", "pbkdf2_sha256$|pbkdf2_sha1$|pbkdf2:sha256:|pbkdf2:sha512:|scrypt:|scram-sha-1$|scram-sha-256$|$argon2i|$argon2d|$pbkdf2|$scrypt$|{ssha}|{ssha512}|{crypt}", r"[\w.:/$=,+-]{24,300}", "$", "hash"),
     ("password hash", "$1$|$5$|$6$|$8$|$9$|$y$|$2y$|$2a$|$2b$|$apr1$", r"[\w./$=,+-]{20,200}", r"(?<![\w$])$", ""),
-    ("seed phrase", "seed phrase|recovery phrase|secret phrase|mnemonic|seed_phrase|seed:|words:", rf"\W{{0,6}}(?:(?:is|was|are|ist|est|es|to)\W{{1,4}})?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed"),
+    ("seed phrase", "seed phrase|seed-phrase|recovery phrase|recovery words|secret phrase|mnemonic|seed_phrase|seed:|words:|助记词|助記詞", rf"(?: (?:for|of|to|from)\b[^\n:]{{1,40}}:)?(?:\\n|\W){{0,6}}(?:(?:is|was|are|ist|est|es|to|是)\W{{0,4}}(?<=\W))?(?P<value>{_SEED})\b", r"(?<![A-Za-z])$", "seed"),
+    ("seed phrase", "助记词|助記詞", r"\W{0,6}[是为為]?\W{0,4}(?P<value>[\u4e00-\u9fff](?:[ \n、，][\u4e00-\u9fff]){11,23})", "$", ""),
     ("recovery code", "recovery code|backup code|scratch code|rescue code", rf"s?(?: are| is)?:?\s{{1,4}}(?P<value>{_CODE}(?:[\s,;]{{1,3}}{_CODE}){{0,15}})(?![\w-])", "", ""),
     ("app password", "pass", r"(?:word|wd)?\s?=\s?[\"']?(?P<value>[a-z]{4}(?: [a-z]{4}){3})(?=[\"'\s]|$)", "$", ""),
     ("passphrase", "passphrase|pass phrase", r"(?: (?:for|of|to|on) [^\n:=?]{1,30})?(?:\s?[:=?]| is| was)\s{0,2}[\"'`]?(?P<value>(?:[a-z]{4,9}[ -]){3,7}[a-z]{4,9})(?=[\"'`]|[ .,]{0,2}(?:\n|$)| →)", "", "phrase"),

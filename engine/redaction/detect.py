@@ -6,6 +6,7 @@ anchors of all kinds; patterns are matched only at anchors, over a few thousand 
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cache
@@ -13,9 +14,11 @@ from typing import Any
 
 from engine.redaction.commands import command_kinds
 from engine.redaction.judge import judged, naming_start
-from engine.redaction.kinds import Kind, compiled, kinds
-from engine.redaction.places import proposed, whole
-from engine.redaction.values import CHECKS, stands_for_key
+from engine.redaction.kinds import ENCODED, Kind, compiled, kinds
+from engine.redaction.places import RANDOM, proposed, whole
+from engine.redaction.shown import MARKS, UNSEEN, shown
+from engine.redaction.tables import line_start
+from engine.redaction.values import CHECKS, has_digit, is_mixed, stands_for_key
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -28,6 +31,20 @@ _MOST_ROUNDS = 4
 _CHARACTER = expression(r"[^\n]")
 _NEVER_ESCAPES = "ghijklopqsuvwxyzGHIJKLMNOPQRSTUVWXYZ"
 """Letters in which no escape or color sequence ends."""
+_LEAST_PREFIX, _LEAST_LETTERS = 3, 4
+"""Characters of a prefix from which a key is looked for beyond a break; the second of one without a mark."""
+_MOST_BREAKS = 8
+_BREAKABLE = expression(r"[\w.+/=%-]{5,200}")
+_FURTHER = expression(
+    r"(?:(?P<line>\r?\n|[\r\u2028])[ \t]{0,40}|(?:\\\r?\n|\r?\n[│|>])[ \t]{0,40}"
+    r"|[\"'`]\s{0,4}[+.&]?\s{0,40}[\"'`])(?P<part>[\w.+/=%-]{2,200})"
+)
+"""What follows a break of a line, or of a string in code."""
+_GLUED = 200
+"""Characters of a key that begins within a word."""
+_NARROWEST, _WIDEST = 20, 300
+"""Characters of a line that a terminal breaks."""
+_WORD = expression(r"[A-Za-z]?[a-z]*")
 _FILLER = expression(r"x{8}|X{8}|EXAMPLE|\*{4}|\.\.\.")
 """A placeholder for a key in examples."""
 
@@ -93,14 +110,18 @@ def secrets_in(text: str) -> tuple[Secret, ...]:
 
 def _spans(text: str) -> list[tuple[int, int, str]]:
     """Spans of secrets with their kinds, sorted and not overlapping."""
-    shaped: list[tuple[int, int, str]] = []
-    covered_to = 0
-    for start, _, rules in _anchors(text):
-        for rule in rules:
-            if start >= covered_to and (span := _shape(text, start, rule)) is not None:
-                covered_to = whole(text, *span)
-                shaped.append((span[0], covered_to, rule.name))
-    shaped = _disjoint(sorted(shaped))
+    found, may_hide = _found(text)
+    may_hide = may_hide or (not text.isascii() and UNSEEN.search(text) is not None)
+    read = shown(text) if may_hide else None
+    if read is None:
+        return found
+    again = [(read.place(start), read.place(end), kind) for start, end, kind in _found(read.text)[0]]
+    return _disjoint(sorted((*found, *again)))
+
+
+def _found(text: str) -> tuple[list[tuple[int, int, str]], bool]:
+    """Spans of what is a secret as it stands, and whether something may be hidden in the text."""
+    shaped, may_hide = _shaped(text)
     starts = [span[0] for span in shaped]
     found: list[tuple[int, int, str]] = []
     covered_to = 0
@@ -111,7 +132,22 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
         if kind := judged(text, start, end, name):
             covered_to = whole(text, start, end)
             found.append((naming_start(text, start), covered_to, kind))
-    return _disjoint(sorted((*shaped, *found)))
+    return _disjoint(sorted((*shaped, *found))), may_hide
+
+
+def _shaped(text: str) -> tuple[list[tuple[int, int, str]], bool]:
+    """Spans of what its shape or place tells, and whether something may be hidden in the text."""
+    shaped: list[tuple[int, int, str]] = []
+    covered_to, may_hide = 0, False
+    for start, _, rules in _anchors(text):
+        may_hide = may_hide or not rules
+        for rule in rules:
+            if start >= covered_to and (span := _shape(text, start, rule)) is not None:
+                covered_to = whole(text, *span)
+                if _is_strong(rule.prefix):
+                    covered_to = _continued(text, covered_to)
+                shaped.append((span[0], covered_to, rule.name))
+    return _disjoint(sorted(shaped)), may_hide
 
 
 def _disjoint(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
@@ -126,12 +162,14 @@ def _disjoint(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
-    if not kind.before and not _begins_word(text, start, kind.anchor):
+    is_glued = not kind.before and not _begins_word(text, start, kind.anchor)
+    if is_glued and not (text[start - 1] == "_" and len(kind.prefix) > 3 and kind.prefix[-1] in "_-"):
         return None
     pattern = compiled(kind.pattern)
-    match = pattern.match(text, start)
+    # Within a word are many places at which a key could begin: no more is read there than is judged.
+    match = pattern.match(text, start, start + _GLUED if is_glued else len(text))
     if match is None:
-        return None
+        return None if is_glued else _broken(text, start, kind)
     first = start
     if kind.before:
         before = compiled(kind.before).search(text[max(0, start - _BEFORE) : start])
@@ -140,8 +178,66 @@ def _shape(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
         first -= len(before[0])
     if _FILLER.search(match[0]) or stands_for_key(match[0][len(kind.anchor) :]):
         return None
+    if is_glued and not is_mixed(match[0][len(kind.anchor) :]):
+        return None
     span = match.span("value") if "value" in pattern.groupindex else (first, match.end())
-    return span if not kind.check or CHECKS[kind.check](text[span[0] : span[1]]) else None
+    return span if _passes(kind, text[span[0] : span[1]]) else None
+
+
+def _passes(kind: Kind, value: str) -> bool:
+    if kind.check == ENCODED:
+        return _is_encoded(value)
+    return not kind.check or CHECKS[kind.check](value)
+
+
+def _is_encoded(value: str) -> bool:
+    """True if it is a key in base64."""
+    try:
+        text = a2b_base64(value + "=" * (-len(value) % 4)).decode("ascii")
+    except ValueError:
+        return False
+    return any(start == 0 for start, _, _ in _shaped(text)[0])
+
+
+def _is_strong(prefix: str) -> bool:
+    """True for a prefix that hardly anything but a key has, so that the key is followed beyond a break."""
+    return len(prefix) >= (_LEAST_LETTERS if prefix.isalnum() else _LEAST_PREFIX)
+
+
+def _broken(text: str, start: int, kind: Kind) -> tuple[int, int] | None:
+    """The span of a key that a terminal breaks into lines, or code into strings, before it is a whole one."""
+    prefix = kind.prefix
+    match = _BREAKABLE.match(text, start) if _is_strong(prefix) and text.startswith(prefix, start) else None
+    if match is None or _WORD.fullmatch(match[0], len(prefix)):
+        return None
+    pattern, joined = compiled(kind.pattern), match[0]
+    for _ in range(_MOST_BREAKS):
+        match = _FURTHER.match(text, match.end())
+        if match is None or _WORD.fullmatch(match["part"]):
+            return None
+        joined += match["part"]
+        if (key := pattern.match(joined)) is not None:
+            rest = key[0][len(prefix) :]
+            is_key = is_mixed(rest) or (prefix.isupper() and has_digit(rest))
+            end = match.end() - (len(joined) - key.end())
+            return (start, end) if is_key and not _FILLER.search(rest) and _passes(kind, key[0]) else None
+    return None
+
+
+def _continued(text: str, end: int) -> int:
+    """Where a key ends that goes on in strings that are joined, or in lines no wider than its first."""
+    for _ in range(_MOST_BREAKS):
+        more = _FURTHER.match(text, end)
+        if more is None or RANDOM.match(more["part"]) is None:
+            break
+        if more["line"]:
+            width = end - line_start(text, end, _WIDEST)
+            last = more.end()
+            is_line = last == len(text) or text[last] in "\r\n\"'`"
+            if not (is_line and width >= _NARROWEST and last - more.end("line") <= width):
+                break
+        end = more.end()
+    return end
 
 
 def _begins_word(text: str, start: int, anchor: str) -> bool:
@@ -160,7 +256,7 @@ def _begins_word(text: str, start: int, anchor: str) -> bool:
 
 
 def _anchors(text: str) -> Iterator[tuple[int, int, tuple[Kind, ...]]]:
-    """Start, end and rules of each anchor in a text, ordered by end."""
+    """Start, end and rules of each anchor in a text, ordered by end; no rules if it may hide something."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
         lowered = text.translate(_ASCII_LOWER)
@@ -176,6 +272,8 @@ def _automaton() -> Any:
     for rule in (*kinds(), *command_kinds()):
         rules[rule.anchor] = (*rules.get(rule.anchor, ()), rule)
     automaton = Automaton()
+    for mark in MARKS:
+        automaton.add_word(mark, (len(mark), ()))
     for anchor, found in rules.items():
         automaton.add_word(anchor, (len(anchor), found))
     automaton.make_automaton()

@@ -7,6 +7,7 @@ those that people most often type into an agent; further ones come from the rule
 from __future__ import annotations
 
 import re
+from binascii import b2a_base64
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -42,11 +43,23 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
+ENCODED = "key in base64"
+"""The check of a value that is base64: what is in it is a key."""
+_BASE64 = r"[A-Za-z0-9+/]{16,600}={0,2}"
+_LEAST_ENCODED = 3
+"""Characters from which what a prefix becomes in base64 is searched for."""
 _DASHED = r"[\w-]"
 _PRIVATE = (
     "QUklWQVRF|SU0EgUFJJVkFUR|FQyBQUklWQVRF|PUEVOU1NIIFBSSVZBV|FTkNSWVBURUQgU|EU0EgUFJJVkFUR|QR1AgUFJJVkFUR"
 )
 """What follows BEGIN in base64 if the key is private."""
+_LONG = r"MII[A-Z][A-Za-z0-9+/]{2}"
+"""How a structure of 256 bytes and more begins in base64."""
+_BODY = (
+    r"[A-Za-z0-9+/]{32,4000}={0,2}(?:(?:\s{1,40}(?:[>│|] ?)?|(?:\\r)?\\n)"
+    r"(?:[A-Za-z0-9+/]{24,200}={0,2}|[A-Za-z0-9+/]{2,23}={1,2})(?![^\s\\\"'`])){0,100}"
+)
+"""The rest of the first line of a private key, and the lines below it."""
 _TOKENS = r"""
 Anthropic key            | sk-ant-                          | [\w-]{16,}
 OpenAI key               | sk-proj- sk-svcacct- sk-admin- sk-None- | [\w-]{16,}
@@ -99,6 +112,7 @@ Vault token              | hvs. hvb. hvr.                   | [\w-]{20,}
 Doppler token            | dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. | [\w.-]{30,}
 Infisical token          | st.                              | [0-9a-f-]{20,40}\.[0-9a-f]{20,}\.[0-9a-f]{20,}
 1Password token          | ops_eyJ                          | [\w+/=-]{40,}
+1Password token          | ops_                             | [A-Za-z0-9+/]{100,}={0,2}
 1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}
 Linear key               | lin_api_ lin_oauth_ lin_wh_              | [A-Za-z0-9]{30,}
 Notion token             | ntn_                             | [A-Za-z0-9]{40,}
@@ -250,7 +264,16 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
         "private key", "-----begin ",
         r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----"
-        r"|[^\n\"`<]{0,4000}(?:\n[^\n\"`]{1,200}){0,80})", "",
+        r"|[^\n\"`<]{0,4000}(?:(?:\n(?=\n[A-Za-z0-9+/]{40}))?\n[^\n\"`]{1,200}){0,80})", "",
+    ),
+    *(
+        # Without its first line: of OpenSSH, and as the numbers begin in PKCS #1, #8 and #12 and in SEC 1.
+        ("private key", anchor.lower(), rf"{anchor}{_BODY}", before and rf"(?<![A-Za-z0-9+/]){before}$")
+        for anchor, before in (
+            ("b3BlbnNzaC1rZXktdjE", ""), ("IBAAKC", _LONG), ("IBAAKB", _LONG), ("IBADANBgkqhki", _LONG),
+            ("IBAzCC", _LONG), ("BgkqhkiG9w0BBQ", f"{_LONG}[A-Za-z0-9+/]{{2}}"), ("CAQAwB", "M[C-H]."),
+            ("AgEAMB", "MI[GH]."), ("CAQEEI", "MH."), ("AgEBB", "MI[GH]."),
+        )
     ),
     (
         "private key", "putty-user-key-file-",
@@ -282,7 +305,13 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("Unleash token", ":development.", r":development\.[0-9a-f]{50,64}(?![0-9A-Za-z])", r"[\w*-]{1,40}$"),
     ("private key in base64", "ls0tls1crudjtib", rf"LS0tLS1CRUdJTiB(?:{_PRIVATE})[\w+/=]{{40,}}", ""),
     ("webhook", ".tines.com/webhook/", r"\.tines\.com/webhook/(?P<value>[0-9a-f]{32}/[0-9a-f]{32})", ".$"),
-    ("webhook", "/hooks/catch/", r"/hooks/catch/(?P<value>\d{4,10}/[a-z0-9]{5,20})", ".$"),
+    ("webhook", "/hooks/catch/", r"/hooks/catch/(?P<value>\d{4,10}/[A-Za-z0-9]{5,20})", ".$"),
+    ("secret address of a calendar", "/private-", r"/private-(?P<value>[0-9a-f]{32})(?=/)", ".$"),
+    (
+        "secret address of a calendar", "/owa/calendar/",
+        r"/owa/calendar/(?P<value>[\w@.-]{8,100}/[\w-]{20,100}(?:/cid-\w{8,40})?)/calendar\.", ".$",
+    ),
+    ("password hash", ":::", ":::", r"(?<![0-9a-fA-F])[0-9a-fA-F]{32}:[0-9a-fA-F]{32}$"),
     ("address with a key", ".quiknode.pro/", r"\.quiknode\.pro/(?P<value>[0-9a-f]{30,64})(?![\w-])", ".$"),
     ("address with a key", ".io/v3/", r"\.io/v3/(?P<value>[0-9a-f]{32})(?![\w-])", ".$"),
     ("address with a key", ".com/v2/", r"\.com/v2/(?P<value>[\w-]{32})(?![\w-])", "(?:alchemy|infura)$"),
@@ -316,7 +345,11 @@ def kinds() -> tuple[Kind, ...]:
     """All kinds of secrets with a recognizable shape."""
     found: list[Kind] = []
     for name, anchors, rest in _rows(_TOKENS):
-        found += (Kind(name, each.lower(), f"(?:{rest})", prefix=each) for each in anchors.split())
+        for each in anchors.split():
+            found.append(Kind(name, each.lower(), f"(?:{rest})", prefix=each))
+            if len(each) >= _LEAST_ENCODED:
+                start = b2a_base64(each.encode())[: len(each) * 8 // 6].decode()
+                found.append(Kind(name, start.lower(), _BASE64, check=ENCODED, prefix=start))
     found += (Kind(name, anchor, pattern, before) for name, anchor, pattern, before in _SHAPES)
     for anchor in _MARKS.split():
         found.append(Kind("key", anchor, rf"{anchor}[\w-]{{16,200}}+(?![\w-])", _BEFORE_MARK, check="mixed"))

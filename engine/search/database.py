@@ -155,7 +155,7 @@ def remove(path: Path) -> None:
 
 
 def open_writer(path: Path, wait_s: float = WRITE_WAIT_S) -> apsw.Connection:
-    """Open a connection that may write, creating the file if it is missing. Changes nothing in it yet.
+    """Open a connection that may write. A missing file is made, for its owner alone, and not yet changed.
 
     Args:
         wait_s: Seconds that a statement waits for another program's.
@@ -169,6 +169,10 @@ def open_writer(path: Path, wait_s: float = WRITE_WAIT_S) -> apsw.Connection:
             problem, where=path.name, hint="see: autopoiesis doctor, or run: autopoiesis index --rebuild"
         )
     _refuse_foreign_journal(path)
+    with contextlib.suppress(
+        OSError
+    ):  # SQLite makes a file that all may read; its journals get these rights too
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     connection = apsw.Connection(
         str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
     )

@@ -141,6 +141,7 @@ Ramp secret | RAMP | ramp{}_sec_{w48}
 Azure registry password | ACR | {w42}+ACR{}{w6}
 Stripe client secret | PI | pi{}_{w24}_secret_{w25}
 Django key | DJANGO | django{}-insecure-{w30}@x^{w8}
+1Password service account | OP_TOKEN | ops{}_{w200}
 unlisted tag | ACME | acme{}_{w36}
 unlisted service | ACME | acm{}_{w38}
 unlisted service, live key | ACME | acme{}_live_{w24}
@@ -226,6 +227,11 @@ HTTP login :: wget --http-user=me --http-password=[{l7}3] https://a.example :: {
 Splunk header :: HEADER="Authorization: Splunk [{uuid}]" :: {"Authorization": "Splunk [{uuid}]"} :: send Authorization: Splunk [{uuid}] with it :: curl -H "Authorization: Splunk [{uuid}]" https://s.example
 Elastic header :: HEADER="Authorization: ApiKey [{b58}==]" :: {"Authorization": "ApiKey [{b58}==]"} :: send Authorization: ApiKey [{b58}==] with it :: curl -H "Authorization: ApiKey [{b58}==]" https://e.example
 signed header :: HEADER="X-Hub-Token: [{x40}]" :: {"X-Auth-Token": "[{w32}]"} :: the header is X-Vault-Token: [{w26}] there :: curl -H "PRIVATE-TOKEN: [{-20}]" https://g.example
+secret calendar :: ICS=https://calendar.google.com/calendar/ical/me%40a.example/private-[{x32}]/basic.ics :: {"ics":"https://calendar.google.com/calendar/ical/x/private-[{x32}]/full.ics"} :: It is at https://outlook.office365.com/owa/calendar/[{x32}@a.example/{x40}]/calendar.ics for now. :: curl -O https://calendar.google.com/calendar/ical/x/private-[{x32}]/basic.ics
+Azure account :: PRIMARY_KEY=[{b86}==] :: {"primaryKey":"[{b86}==]"} :: the az storage key [{b86}==] is new :: primary key [{b43}=]
+key that is shown :: here is the key\n[{x64}] :: {"text":"here's the secret key: [{x64}]"} :: 这是密钥\n[{x32}] :: 이게 키야\n[{w40}]
+words of a wallet :: Seed phrase for the wallet:\n[abandon ability able about above absent absorb abstract absurd abuse access accident] :: {"text":"助记词：[abandon ability able about above absent absorb abstract absurd abuse access accident]"} :: the wallet recovery words\n[abandon ability able about above absent absorb abstract absurd abuse access accident] :: 助记词：[的 一 是 在 不 了 有 和 人 这 中 大]
+hashes of Windows :: bob:1001:[{x32}:{x32}]::: :: {"line":"bob:1001:[{x32}:{x32}]:::"} :: It dumped bob:1001:[{x32}:{x32}]::: and stopped. :: me:500:[{x32}:{x32}]:::
 query key :: URL=https://api.example/v1?api_key=[{x32}]&q=a :: {"url":"https://api.example/v1?apikey=[{x32}]"} :: open https://api.example/v1?access_token=[{w40}] now :: https://api.example/w?appid=1&key=[{x32}]
 Kubernetes secret :: kind: Secret\ndata:\n  password: [{b22}==] :: {"kind":"Secret","data":{"token":"[{b60}=]"}} :: kubectl create secret generic db --from-literal=password=[{w12}] made it. :: kubeadm join 10.0.0.1:6443 --token [{x6}.{x16}]
 Polish :: HASLO=[{w8}7] :: {"haslo": "[{w8}7]", "id": 3} :: Hasło do bazy to [{w8}7], nie podawaj dalej. :: hasło: [{l6}{d3}]
@@ -274,6 +280,11 @@ keyring==24.0 --hash=sha256:{x64}
 commit {x40} (HEAD -> token-refresh)
 index {x7}..{x7} 100644 secrets.py
 blob {x40} secrets/token.py
+https://calendar.google.com/calendar/ical/a%40b.example/public/basic.ics
+here is the cache key: {x64}
+here is the key point of the whole design, and the primary key is id
+the mnemonic is a word that helps people keep the names of many things apart
+-----BEGIN CERTIFICATE-----\nMIIDxTCCAq2gAwIBAgIQAqxcJmoLQJuPC3nyrkYldzANBgkqhkiG9w0BAQUFADBs\n{b64}
 docker pull app@sha256:{x64}
 FROM registry.example/vault@sha256:{x64}
 "Id": "sha256:{x64}", "RepoTags": ["token-service:1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import apsw
@@ -70,3 +71,13 @@ def test_files_are_indexed_again_after_a_change_of_the_chunking(
     report = index.refresh()
     assert (report.changed, report.unchanged) == (len(FILES), 0)
     assert index.refresh().changed == 0
+
+
+def test_an_index_is_readable_by_its_owner_alone(filled: Workspace, open_index: Open) -> None:
+    index = open_index(filled)
+    index.refresh()
+    made = sorted(filled.root.glob("memory.db*"))
+    assert made and all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in made), made
+    filled.database.chmod(0o640)
+    open_index(filled).refresh()
+    assert stat.S_IMODE(filled.database.stat().st_mode) == 0o640, "what somebody shares stays shared"
