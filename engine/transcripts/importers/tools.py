@@ -39,8 +39,10 @@ _READ_TOOLS = frozenset({"read", "notebookread", "view_image"})
 _WRITE_TOOLS = frozenset({"edit", "multiedit", "write", "notebookedit"})
 _LIST_TOOLS = frozenset({"grep", "glob", "ls", "websearch"})
 _PLAN_TOOLS = frozenset({"todowrite", "update_plan"})
-_OWN_OUTPUT = _WRITE_TOOLS | {"askuserquestion", "enterplanmode", "exitplanmode", "exit_plan_mode", "todowrite"}
-"""Tools of Claude Code whose output it words itself, so that no stranger's text can stand for the person's."""
+_OWN_OUTPUT = _WRITE_TOOLS | frozenset(
+    {"askuserquestion", "enterplanmode", "exitplanmode", "exit_plan_mode", "todowrite"}
+)
+"""Tools of Claude Code that word their output themselves: no stranger's text can stand for the person's."""
 _OWN_ERRORS = _READ_TOOLS | {"glob", "ls", "skill"}
 """The same of their errors."""
 _REJECTED = re.compile(
