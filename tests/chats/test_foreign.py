@@ -13,6 +13,7 @@ from engine.conversations.imports import Source, import_sessions
 from engine.engine import Engine
 from engine.store import authorship
 from engine.store.authorship import UNKNOWN, Person, other_author
+from engine.store.git import Git
 from engine.transcripts.importers.drafts import ImportResult
 from tests.cli.conftest import Command, apo
 from tests.transcripts.logs import ClaudeCode
@@ -248,13 +249,13 @@ def test_git_runs_no_more_often_for_more_chats(clone: Clone, monkeypatch: pytest
         clone.write(f".specstory/history/{number}.md", chat(RULE))
     clone.commit(_BO)
     ran: list[str] = []
-    run = authorship.Git.run
+    run = Git.run
 
-    def counted(git: authorship.Git, *words: str, **options: object) -> object:
+    def counted(git: Git, *words: str, **options: object) -> object:
         ran.append(words[0])
         return run(git, *words, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(authorship.Git, "run", counted)
+    monkeypatch.setattr(Git, "run", counted)
     names = {other_author(path) for path in (clone.root / ".specstory/history").iterdir()}
     assert names == {"Bo"} and ran.count("log") == 1
 
