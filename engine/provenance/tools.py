@@ -14,13 +14,24 @@ from engine.startup.lazy import expression
 from engine.transcripts.turn import ToolCall
 
 
+def runs_command(call: ToolCall) -> bool:
+    """True if a call runs what its summary says in a shell; also where a log names no tool."""
+    name = call.name.casefold()
+    return not name.startswith("mcp") and (
+        bool(_words_of(call.name) & _SHELLS) or name in _RUNNERS or name == _NAMELESS
+    )
+
+
+def _words_of(name: str) -> set[str]:
+    return set(_PART.findall(_CAMEL.sub("_", name).casefold()))
+
+
 def brings_outside(call: ToolCall) -> bool:
     """True if an outsider may have written the result of a call."""
     name = call.name.casefold()
     # Where a log names no tool, the summary begins with what it did: "Searched codebase".
     told = _TOLD.match(call.summary) if name == _NAMELESS else None
-    named = call.name if told is None else told[0]
-    words = set(_PART.findall(_CAMEL.sub("_", named).casefold()))
+    words = _words_of(call.name if told is None else told[0])
     if name.startswith("mcp"):
         return not name.startswith("mcp__ide__")
     if name in _OWN:
@@ -36,7 +47,7 @@ def brings_outside(call: ToolCall) -> bool:
         # A search that merely mentions this machine is still answered from outside.
         return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
-        return _is_third_party(call.summary) or not _OWN_CODE.search(call.summary)
+        return _is_others(call.summary) or not _OWN_CODE.search(call.summary)
     if words & _LOCAL or name in _RECORDS:
         return _is_third_party(call.summary)
     if name in _PROGRAMS:
@@ -81,6 +92,12 @@ def _fetches(piece: str) -> bool:
 def _is_third_party(paths: str) -> bool:
     """True if the files read are correspondence, or documents shipped with third-party code."""
     return bool(_CORRESPONDENCE.search(paths) or (_FOREIGN.search(paths) and _DOCUMENT.search(paths)))
+
+
+def _is_others(task: str) -> bool:
+    """True if a sub-agent was asked to read what others wrote, whatever of one's own code it also was."""
+    is_address = _URL.search(task) is not None and not _is_loopback(task)
+    return is_address or _is_third_party(task) or _OTHERS.search(task) is not None
 
 
 def _is_loopback(text: str) -> bool:
@@ -187,9 +204,26 @@ _FOREIGN = expression(
     re.IGNORECASE,
 )
 _OWN_CODE = expression(
-    r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|PRs?|files?"
+    r"\b(?:code\w*|repo(?:sitory)?|tests?|lint\w*|refactor\w*|implement\w*|review\w*|diff|commit|files?"
     r"|functions?|class(?:es)?|modules?|logging|patterns?|usages?|callers?|build|bugs?|debug\w*|explore|CLI"
     r"|tests?/|src/|migrat\w+|schema|config\w*)\b",
     re.IGNORECASE,
 )
 """Tasks of a sub-agent that inspects the repository."""
+_OTHERS = expression(
+    r"\b(?:PRs?|(?:pull|merge|feature) requests?|comments?|threads?|discussions?|(?:issue|bug) ?trackers?"
+    r"|tickets?|bug reports?|issues? #?\d+|forked|forks?|upstream|contributors?|contributions?|reporters?"
+    r"|(?:GitHub|GitLab|Jira|Linear|open|the|read|list|triage|summari[sz]e) issues?|customers?|feedback"
+    r"|web[ -]?(?:search\w*|pages?|sites?)|(?:the|from) web|online|internet"
+    r"|(?:docs?|documentation|wiki|help) pages?|slack|discord|forums?|mailing lists?|newsletters?|blogs?"
+    r"|articles?|stack ?overflow|reddit|wikis?|vendors?|third[- ]part(?:y|ies)|advisor(?:y|ies)|CVEs?"
+    r"|release notes|docs-research\w*|code-guide"
+    r"|(?:libraries|library|package|dependency|dependencies)(?:['’]s)?[- ](?:docs|documentation|READMEs?)"
+    r"|(?:READMEs?|docs|documentation|changelogs?)\b[^.:;]{0,20} (?:of|for|from|in) [^.:;]{0,20}"
+    r"(?:librar|packages?\b|dependenc|plugins?\b)\w*"
+    r"|(?:read|check|fetch|open|summari[sz]e|search)\b[^.:;]{0,20} (?:e-?mails?|messages?|inbox)"
+    r"|\w+['’]s (?:(?:e-?)?mails?|messages?|notes?|letters?)"
+    r"|fetch(?:ing)? (?:from|the)|download(?:ing)? (?:from|the))\b",
+    re.IGNORECASE,
+)
+"""What other people write, in the task of a sub-agent."""

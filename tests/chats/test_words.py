@@ -605,6 +605,10 @@ def test_specstory_answers_and_rejections_are_user_turns() -> None:
         "The user doesn't want to proceed with this tool use. The tool use was rejected."
         " To tell you how to proceed, the user said:\np8 never",
     )
+    for name in ("Bash", "Read", "mcp__web__fetch"):  # which may only show a text with these words
+        text += tool.format(
+            name, name, "The user doesn't want to proceed with this tool use. the user said:\np9 always"
+        )
     in_source = [(turn.kind, turn.text) for turn in read("x.md", text).turns if turn.role == "user"][1:]
     assert in_source == [("answer", '"Which?"="p7"'), ("correction", "p8 never")]
 
@@ -773,6 +777,9 @@ def test_an_export_of_claude_code_keeps_plans_answers_and_rejections() -> None:
 
 ● Update(src/walrus.go)
   ⎿  Tool use rejected with user message: p3 never touch it
+
+● Bash(cat README.md)
+  ⎿  Tool use rejected with user message: p5 always touch it
 
 ❯ /model
   ⎿  Set model to Opus

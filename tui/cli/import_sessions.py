@@ -254,7 +254,7 @@ def _import(
             _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
-    _emit_results(ran.results, named, dry_run)
+    _emit_results(ran.results, named)
     _emit_sum(ran, counts, dry_run)
     _emit_held(ran.held)
     _emit_rules(engine, ran, dry_run)
@@ -313,9 +313,8 @@ def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
     }
 
 
-def _emit_results(results: Sequence[ImportResult], named: Collection[Path], dry_run: bool) -> None:
+def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> None:
     """Lists what became of each source; of the files of a folder that are no conversations, only how many."""
-    from engine.store.authorship import OWN_ADDRESS, other_address  # noqa: PLC0415 — `--help` must not load the engine
     from engine.transcripts.chats.importing import UNKNOWN_SPEAKERS  # noqa: PLC0415 — `--help` must not load the engine
     from engine.transcripts.importers.scripted import SCRIPT  # noqa: PLC0415 — `--help` must not load the engine
 
@@ -343,19 +342,26 @@ def _emit_results(results: Sequence[ImportResult], named: Collection[Path], dry_
             f"{plural(scripted, 'session')} held by a script, each with the same words at first: searchable,"
             " but they make no rules and have no recap"
         )
-    others = [result for result in results if result.author not in ("", SCRIPT)]
-    if others:
-        names = ", ".join(sorted({each.author for each in others}))
-        emit(
-            f"{plural(len(others), 'session')} committed by {names}: searchable, but they make no rules, and"
-            " nothing of theirs becomes knowledge without review"
-        )
-        for address in sorted({other_address(each.source) for each in others} - {""}):
-            again = "" if dry_run else ", then autopoiesis import --undo, and import again"
-            emit(f"if that was you: git config --global --add {OWN_ADDRESS} {shlex.quote(address)}{again}")
+    _emit_others([result.author for result in results if result.author not in ("", SCRIPT)])
     if no_conversations:
         what = "file is no conversation" if no_conversations == 1 else "files are no conversations"
         emit(f"{no_conversations:,} {what}; --json has all")
+
+
+def _emit_others(authors: Sequence[str]) -> None:
+    """Says which sessions are other people's, and how to say that they are not."""
+    from engine.store.authorship import OWN_ADDRESS  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.transcripts.chats.importing import ACCOUNT  # noqa: PLC0415 — `--help` must not load the engine
+
+    for is_account, said in (False, "committed by"), (True, "of the"):
+        found = [author for author in authors if author.startswith(ACCOUNT) == is_account]
+        if found:
+            emit(
+                f"{plural(len(found), 'session')} {said} {', '.join(sorted(set(found)))}: searchable, but"
+                " they make no rules, and nothing of theirs becomes knowledge without review"
+            )
+            yours = shlex.quote(found[0].removeprefix(ACCOUNT)) if is_account else "ADDRESS"
+            emit(f"if that is you: git config --global --add {OWN_ADDRESS} {yours}, and import again")
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:

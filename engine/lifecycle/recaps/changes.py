@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
 from engine.knowledge.harvest.reply import single
+from engine.provenance.instructions import is_hostile_act, is_takeover
+from engine.provenance.tools import runs_command
 from engine.search.query import literal_terms
 from engine.search.talk import telling
 from engine.startup.lazy import expression
@@ -119,15 +121,23 @@ def _wholeness(subject: str) -> tuple[bool, int]:
 def subject_of(tool: ToolCall) -> str:
     """The subject of the commit that a command made; empty if it made none that says anything.
 
-    The log of a command and of its output is cut, each at another place.
+    The log of a command and of its output is cut, each at another place. Only the output of a command that
+    commits tells of a commit, and the message that the command gives goes before what other programs print.
     """
-    made = _COMMITTED.search(tool.result) or _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
+    made = _AIDERS.fullmatch(f"{tool.name} {tool.summary}")
+    if runs_command(tool) and _COMMITS.search(tool.summary):
+        made = made or _COMMITTED.search(tool.result)
     found = made["subject"].strip() if made else ""
-    given = _given(tool.summary) if not found or found.endswith("…") else ""
-    if given and (not found or _is_same(given, found)):
-        found = max(filter(None, (found, given)), key=_wholeness)
+    given = _given(tool.summary)
+    one, other = found.rstrip("…"), given.rstrip("…")
+    if one.startswith(other) or other.startswith(one):
+        if not found or found.endswith("…"):
+            found = max(filter(None, (found, given)), key=_wholeness, default="")
+    elif not _EXPANDED.search(given):
+        found = given
     found = _FIXUP.sub("", found)
-    return "" if found.startswith("$(") or not telling(literal_terms(found)) else found
+    is_others = found.startswith("$(") or is_takeover(found) or is_hostile_act(found)
+    return "" if is_others or not telling(literal_terms(found)) else found
 
 
 def _given(command: str) -> str:
@@ -209,6 +219,10 @@ _COMMIT = expression(
     r"(?P<here>\$\(cat <<-?\s*'?\w+'?\s+)?"
 )
 """A command that commits, up to the message."""
+_COMMITS = expression(r"\bgit (?:-[Cc] \S+ )*(?:(?:commit|revert)\b|add\b.*…$)|\bgit(?: c\w{0,5})?…$")
+"""A command whose commit is the agent's own, unlike one that it merged, picked or applied; it may be cut."""
+_EXPANDED = expression(r"[$`\\]")
+"""In a message, what the shell reads as something else."""
 _END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
 _FIXUP = expression(r"^(?:fixup|squash|amend)! ")
 """What git puts before the subject of the commit that a commit is to become a part of."""

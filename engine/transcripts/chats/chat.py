@@ -45,6 +45,7 @@ class Chat:
     prompts_only: bool = False  # whether the file has only what the user typed
     is_sub_agents: bool = False  # whether another agent speaks in the user's place
     begun: datetime | None = None  # when it began, by a heading of the file
+    account: str = ""  # whose it is, if given in the file: the id or name of an account
 
     @property
     def opening(self) -> str:

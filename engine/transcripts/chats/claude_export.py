@@ -21,6 +21,7 @@ _FOLDED = re.compile(r"^\s*(?:…|\.{3})?.*\((?:ctrl\+[a-z]) to (?:expand|see[^)
 _PLAN = re.compile(r"User (?P<what>approved|rejected) Claude['’]s plan")
 _ANSWERS = re.compile(r"User answered Claude['’]s questions?")
 _SAVED = re.compile(r"\APlan saved to:.*\n+")
+_EDITORS = frozenset({"Create", "Edit", "MultiEdit", "NotebookEdit", "Update", "Write"})
 _REJECTED = re.compile(
     r"(?:Tool use |User )?rejected with (?:user message|reason)[ \t]*:[ \t]*", re.IGNORECASE
 )
@@ -98,7 +99,8 @@ def _agent(chat: ChatBuilder, part: list[str], line: int) -> None:
     call = _CALL.match(head)
     name = call["name"] if call is not None else "tool"
     what = call["what"].strip().removesuffix(")") if call is not None else head
-    if rejected is not None:
+    # The output of other tools may be anybody's text, with these words.
+    if rejected is not None and name in _EDITORS:
         chat.call(name, one_line(what), "rejected by the user", line=line)
         chat.say("user", output[rejected.end() :], line=line, kind=CORRECTION)
         return

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
 from engine.redaction.detect import redacted, without_secrets
-from engine.store.authorship import first_committed, other_author
+from engine.store.authorship import first_committed, other_author, person
 from engine.store.files import Files
 from engine.store.paths import valid_session_id
 from engine.transcripts.brief import one_line
@@ -39,7 +40,8 @@ from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import with_days
 from engine.transcripts.importers.run import write_import
-from engine.transcripts.importers.session import START
+from engine.transcripts.importers.scripted import SCRIPT
+from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.importers.sibling_logs import (
     ALSO_FIELD,
     FileProgress,
@@ -71,6 +73,10 @@ _NAMED = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?:[T_ -](?P<hour>\d\d)[-.:h_]?(?P
 """The start of the name of a file that names the day of its conversation."""
 _LONGEST = timedelta(days=1)
 
+ACCOUNT = "account "
+"""In a header, what stands before the account of another person that a conversation was held with."""
+_MAX_ACCOUNTS = 1024 * 1024
+
 MAX_BYTES = 512 * 1024 * 1024
 """Larger files are refused."""
 
@@ -85,6 +91,8 @@ class _File:
     written: datetime  # time of the last write
     is_idle: bool  # True if not written to for a while
     is_whole: bool = True  # False for one of several conversations in the file
+    accounts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The address and name of each account in the export that the file is of, by its id."""
 
 
 def import_chats(
@@ -115,9 +123,12 @@ def import_chats(
     data = databases.with_log(data, source)
     taken = FileProgress(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
-    file = _File(source, shown_source(source), taken, at, clock() - written > IDLE_S)
+    is_idle = clock() - written > IDLE_S
+    file = _File(source, shown_source(source), taken, at, is_idle, accounts=_accounts(source))
     entries = known.sources.get(file.shown, [])
-    if entries and all(entry.progress == taken for entry in entries):
+    # Whose a conversation is may have been told meanwhile.
+    is_own = not any(entry.author not in ("", SCRIPT) for entry in entries) or bool(other_author(source))
+    if entries and is_own and all(entry.progress == taken for entry in entries):
         for entry in entries:
             yield ImportResult(source, entry.path, entry.session_id, turns_total=entry.turns)
         return
@@ -220,7 +231,7 @@ def _new_draft(file: _File, chat: Chat, result: ImportResult, *, redact: bool) -
     state = ImportState(file.taken.read, total, 0, file.taken.source, digest.fingerprint, 0, START)
     ended = iso(max(chat.ended or _assumed_end(file, started), started)) if file.is_idle else ""
     cwd = chat.cwd or _history_folder(file.path)
-    author = one_line(other_author(file.path))
+    author = _author(file, chat)
     about = {
         AUTHOR_FIELD: author,
         "ended": ended,
@@ -263,9 +274,16 @@ def _updated_draft(
     is_first = header.get(SOURCE_FIELD) == file.shown
     also = parse_siblings(header)
     known = FileProgress(state.read, state.source) if is_first else also.get(file.shown)
-    if known is not None and known.source == file.taken.source:
+    author, before = _author(file, chat), str(header.get(AUTHOR_FIELD) or "")
+    is_now_own = bool(before) and before != SCRIPT and not author and is_first and not also
+    if known is not None and known.source == file.taken.source and not is_now_own:
         return Draft(same)
     wanted = with_days(chat.turns, chat.started)
+    if author and not before and not is_first:
+        # Neither may another's words become the person's, nor the person's own be taken for another's.
+        return Draft(
+            replace(same, status="skipped", why=f"{author} has written to it, and the session is yours")
+        )
     merged = insert_missing(existing, wanted, loose=header.get("channel") != chat.format, redact=redact)
     state = replace(state, turns=merged.total, text=merged.digest.fingerprint)
     if is_first:
@@ -276,6 +294,8 @@ def _updated_draft(
         STATE_FIELD: state.written(),
         REDACTED_FIELD: merged.digest.redacted or None,
     }
+    if is_now_own or (author and not before):
+        changes[AUTHOR_FIELD] = author or None
     if also:
         changes[ALSO_FIELD] = format_siblings(also)
     ended = iso(chat.ended or _assumed_end(file, chat.started or _assumed_start(file, chat)))
@@ -283,13 +303,41 @@ def _updated_draft(
         changes["ended"] = ended
     result = replace(
         same,
-        turns_new=merged.added,
+        turns_new=merged.total if is_now_own else merged.added,  # what teaches nothing is as if not there
         turns_total=merged.total,
-        status="grown" if merged.added else "unchanged",
+        status="grown" if merged.added or is_now_own else "unchanged",
         why="" if is_first else sibling_note(header.get(SOURCE_FIELD), merged.added),
+        author=author,
         left_out=merged.digest.with_redacted(chat.left_out),
     )
     return merged.draft(existing, changes, result, same)
+
+
+def _author(file: _File, chat: Chat) -> str:
+    """Who else committed a conversation, or has the account that it was held with; empty if it is the
+    person's.
+    """
+    if author := one_line(other_author(file.path)):
+        return author
+    only = next(iter(file.accounts.values())) if len(file.accounts) == 1 else (chat.account, "")
+    account, name = file.accounts.get(chat.account, only)
+    is_named = bool(file.accounts) or chat.format == "copilot"
+    is_other = is_named and person(Path.home()).is_clearly_not(account, name)
+    return one_line(f"{ACCOUNT}{account}") if is_other else ""
+
+
+def _accounts(source: Path) -> dict[str, tuple[str, str]]:
+    """The accounts that an export of ChatGPT or Claude.ai names beside its conversations."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in ("user.json", "users.json") if source.name.startswith("conversations") else ():
+        with contextlib.suppress(ImportFailed, ValueError, RecursionError):
+            with opened(source.with_name(name)) as stream:
+                listed = json.loads(stream.read(_MAX_ACCOUNTS) or b"")
+            for each in listed if isinstance(listed, list) else [listed]:
+                address = text_of(each, "email") or text_of(each, "email_address")
+                key = text_of(each, "uuid") or text_of(each, "id")
+                found |= {key: (address, text_of(each, "full_name"))} if address else {}
+    return found
 
 
 def _history_folder(path: Path) -> str:

@@ -8,6 +8,7 @@ and counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -83,7 +84,8 @@ def conversation(
     chat.cwd = text_of(about, "cwd") or text_of(about, "directory")
     for message in messages:
         _message(chat, message, line)
-    found = chat.chat(name)
+    account = text_of(object_of(about, "account"), "uuid") or text_of(about, "requesterUsername")
+    found = replace(chat.chat(name), account=account)
     if found.turns:
         yield found
 

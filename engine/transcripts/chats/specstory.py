@@ -16,7 +16,7 @@ from engine.transcripts.importers.claude_records import (
     answers_of,
     rejection_reason,
 )
-from engine.transcripts.importers.tools import is_rejection, result_of
+from engine.transcripts.importers.tools import is_persons_rejection, is_rejection, result_of
 from engine.transcripts.turn import CORRECTION
 
 NAME = "specstory"
@@ -285,7 +285,8 @@ def _tool(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
     chat.say("user", answers, at, kind="answer", line=line)
     # The comment is fenced or bare, and extends to the end of the block.
     outcome = result if is_rejection(result) else _FENCE.sub("", rest.partition("</details>")[0], 1)
-    if is_rejection(outcome):
+    # Whether a call failed is not told, so the output of most tools may be anybody's text.
+    if is_persons_rejection(name, outcome, failed=False):
         chat.say("user", rejection_reason(outcome).removesuffix("```"), at, kind=CORRECTION, line=line)
 
 

@@ -35,7 +35,12 @@ from engine.transcripts.importers.session import (
     program_in,
     text_of,
 )
-from engine.transcripts.importers.tools import is_rejection, is_shortened, result_of, summary_of
+from engine.transcripts.importers.tools import (
+    is_persons_rejection,
+    is_shortened,
+    result_of,
+    summary_of,
+)
 from engine.transcripts.injected import notice_in
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Block, Text, Turn
 
@@ -44,6 +49,13 @@ _QUESTION = "AskUserQuestion"
 _INTERVENING_TYPES = frozenset({"attachment", "progress", "system"})
 _EMPTY_REPLIES = frozenset({"(no content)", "No response requested."})
 _SYNTHETIC = "<synthetic>"
+_SAYS_DENIALS = [2, 1, 205]
+
+
+def _says_denials(version: str) -> bool:
+    """Whether a version of Claude Code records every call that the person rejected as such."""
+    parts = version.split(".")
+    return all(part.isdecimal() for part in parts) and [*map(int, parts)] >= _SAYS_DENIALS
 
 
 def looks_like(record: Record) -> bool:
@@ -65,6 +77,7 @@ class ClaudeCodeReader(PromptReader):
         super().__init__(finished, since)
         self._recent: deque[tuple[int, str]] = deque()
         self._seen: dict[str, int] = {}
+        self._called: dict[str, tuple[int, str]] = {}  # the offset and the tool of recent calls, by id
         # Unanswered calls that ask the user something, by id: the tool and the offset of the call's line.
         self._open_questions: dict[str, tuple[str, int]] = {}
         self._command: tuple[str, datetime | None] | None = None
@@ -78,6 +91,11 @@ class ClaudeCodeReader(PromptReader):
             seen_at, old = self._recent.popleft()
             if self._seen.get(old) == seen_at:
                 del self._seen[old]
+        for part in content_of(record) if record.get("type") == "assistant" else ():
+            if text_of(part, "type") == "tool_use":
+                self._called[text_of(part, "id")] = offset, text_of(part, "name")
+        while self._called and next(iter(self._called.values()))[0] < offset - self.memory_bytes:
+            del self._called[next(iter(self._called))]
 
     def resume(self, read: Callable[[int], Iterable[Record]]) -> None:
         """Restore the queued messages and the unanswered questions."""
@@ -269,14 +287,22 @@ class ClaudeCodeReader(PromptReader):
         text = result_text(part.get("content"))
         data = record.get("toolUseResult")
         asked, _ = self._open_questions.pop(call_id, ("", 0))
-        is_denied = text_of(record, "toolDenialKind") == "user-rejected"
+        denial = text_of(record, "toolDenialKind")
         failed = part.get("is_error") is True
-        is_rejected = (failed or is_denied) and is_rejection(text)
         is_approved = is_plan(asked) and is_approval(text)
         call = self.turns.pending_call(call_id)
+        # A message of the person's may stand between a call and its result.
+        name = call.name if call is not None else asked or self._called.get(call_id, (0, ""))[1]
+        is_rejected = (failed or bool(denial)) and is_persons_rejection(
+            name,
+            text,
+            failed=failed,
+            denial=denial,
+            says_denials=_says_denials(text_of(record, "version")),
+        )
         if call is not None:
-            outcome = "approved by the user" if is_approved else result_of(call.name, text, failed=failed)
-            self.turns.set_result(call_id, outcome)
+            outcome = "rejected by the user" if is_rejected else result_of(name, text, failed=failed)
+            self.turns.set_result(call_id, "approved by the user" if is_approved else outcome)
         self._leave_out("tool-output", not (is_rejected or is_approved) and is_shortened(text))
         if is_approved:
             current = self.turns.current

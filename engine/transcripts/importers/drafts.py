@@ -17,6 +17,7 @@ from typing import Literal
 
 from engine.errors import DocumentError
 from engine.redaction.detect import redacted, without_secrets
+from engine.store.authorship import other_author
 from engine.store.documents import edit_header
 from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
@@ -445,7 +446,9 @@ def _header_changes(
     known[REPOSITORY_FIELD] = repository_of(reader.cwd or str(header.get("cwd") or ""), reader.remote)
     fields |= {key: value for key, value in known.items() if value and not header.get(key)}
     if header.get(AUTHOR_FIELD, SCRIPT) == SCRIPT:
-        fields[AUTHOR_FIELD] = SCRIPT if is_scripted(log) else None
+        # A log may lie in a repository, too, committed by anybody.
+        author = one_line(other_author(log.path))
+        fields[AUTHOR_FIELD] = author or (SCRIPT if is_scripted(log) else None)
     if reader.topic and (reader.renamed or not header.get("topic")):
         fields["topic"] = one_line(reader.topic, TITLE_LIMIT)
     if reader.tokens_in or reader.tokens_out:

@@ -10,7 +10,7 @@ from engine.store.header import locate
 from engine.store.paths import Workspace
 from engine.transcripts.importers.sibling_logs import ALSO_FIELD, FileProgress, parse_siblings
 from engine.transcripts.importers.state import SOURCE_FIELD, STATE_FIELD, read_state
-from engine.transcripts.places import head_fields, read_head, session_files
+from engine.transcripts.places import AUTHOR_FIELD, head_fields, read_head, session_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class ImportedFile:
     session_id: str
     progress: FileProgress
     turns: int  # number of turns in the transcript after the import
+    author: str = ""  # of the transcript, as its header says
 
 
 def is_imported(path: Path) -> bool:
@@ -41,7 +42,7 @@ class KnownSessions:
         self.sources: defaultdict[str, list[ImportedFile]] = defaultdict(list)
         for path in session_files(workspace):
             head = read_head(path)
-            fields = head_fields(head, ("session_id", SOURCE_FIELD, STATE_FIELD))
+            fields = head_fields(head, ("session_id", SOURCE_FIELD, STATE_FIELD, AUTHOR_FIELD))
             session_id, relative = fields["session_id"], workspace.relative(path)
             self.transcripts.setdefault(session_id, relative)
             state = read_state(fields[STATE_FIELD])
@@ -49,7 +50,7 @@ class KnownSessions:
                 continue
             progress = FileProgress(state.read, state.source)
             self.sources[fields[SOURCE_FIELD]].append(
-                ImportedFile(relative, session_id, progress, state.turns)
+                ImportedFile(relative, session_id, progress, state.turns, fields[AUTHOR_FIELD])
             )
             if f"\n{ALSO_FIELD}:".encode() in head:
                 for shown, each in parse_siblings(dict(locate(head).mapping or {})).items():

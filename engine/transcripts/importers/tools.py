@@ -39,6 +39,12 @@ _READ_TOOLS = frozenset({"read", "notebookread", "view_image"})
 _WRITE_TOOLS = frozenset({"edit", "multiedit", "write", "notebookedit"})
 _LIST_TOOLS = frozenset({"grep", "glob", "ls", "websearch"})
 _PLAN_TOOLS = frozenset({"todowrite", "update_plan"})
+_OWN_OUTPUT = _WRITE_TOOLS | frozenset(
+    {"askuserquestion", "enterplanmode", "exitplanmode", "exit_plan_mode", "todowrite"}
+)
+"""Tools of Claude Code that word their output themselves: no stranger's text can stand for the person's."""
+_OWN_ERRORS = _READ_TOOLS | {"glob", "ls", "skill"}
+"""The same of their errors."""
 _REJECTED = re.compile(
     r"\s*+(?:Error: )?+(?:<tool_use_error>)?+\s*+(?:The user doesn['’]t want to (?:proceed with|take) this|"
     r"The agent proposed a plan that was rejected by the user)"
@@ -90,8 +96,30 @@ def is_shortened(text: str) -> bool:
 
 
 def is_rejection(text: str) -> bool:
-    """Whether a tool result says that the user rejected the call."""
+    """Whether a tool result says that the user rejected the call; anybody can write these words."""
     return _REJECTED.match(text) is not None
+
+
+def is_persons_rejection(
+    name: str, text: str, *, failed: bool, denial: str = "", says_denials: bool = False
+) -> bool:
+    """Whether the person rejected a call of Claude Code, and not only a text says so.
+
+    Without a ``denial``, which newer versions record, the words count only where the tool does not put other
+    people's there: what a server, a page or a sub-agent fails with is theirs. The error of a shell command
+    begins with its exit code.
+
+    Args:
+        name: The tool.
+        failed: The log marks the result as an error.
+        denial: What the log says of why the call did not run.
+        says_denials: Whoever wrote the log would say of a shell command that it was rejected.
+    """
+    if denial or not is_rejection(text):
+        return denial == "user-rejected" and is_rejection(text)
+    kind = name.casefold()
+    is_shell = kind == "bash" and not says_denials and text.startswith("The user ")
+    return kind in _OWN_OUTPUT or (failed and (kind in _OWN_ERRORS or is_shell))
 
 
 def result_of(name: str, text: str, *, failed: bool = False) -> str:
@@ -100,7 +128,7 @@ def result_of(name: str, text: str, *, failed: bool = False) -> str:
     ``failed`` means that the log marks the result as an error.
     """
     kind = name.lower()
-    if failed and is_rejection(text):
+    if failed and is_persons_rejection(name, text, failed=True):
         return "rejected by the user"
     if _INTERRUPTED.match(text):
         return "interrupted by the user"
