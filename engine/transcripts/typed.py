@@ -2,12 +2,12 @@
 
 Nothing marks a paste for certain, so the decision goes the other way round: what is plainly typed counts, and
 all else waits with the reason. Plainly typed is a single line, or some in lower case, without the form of
-another's text: no code, quotation, mark of a comment, diff, table, header, sender, sign-off, log or list with
-capitals around it, no name or title by itself, no line that announces it, breaks off or asks about it, no
-earlier message that does, and no line without an end right below a sentence. A request and a sentence
+another's text: no code, quotation, diff, table, header, sign-off, log or list with capitals around it, no
+name or title by itself, and no line that announces it, breaks off or asks about it. A request and a sentence
 below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
 corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
-own words.
+own words. A line that begins as comments do, names its sender or stands without an end right below a sentence
+waits too, and so does what follows a message that breaks off.
 """
 
 from __future__ import annotations
@@ -309,13 +309,8 @@ def _announces(line: str) -> bool:
 
 def _may_be_output(above: str, line: str) -> bool:
     """True if a line is no sentence and stands right below one, as a program's output may."""
-    is_open = _OPEN_END.search(line) is not None and not _ITEM.match(line) and not _has_own_start(line)
+    is_open = _OPEN_END.search(line) is not None and not _ITEM.match(line) and not _OWN_START.match(line)
     return is_open and _ENDS.search(above) is not None
-
-
-def _has_own_start(line: str) -> bool:
-    """True if a line begins with a word that goes on with what the person said or answers the agent."""
-    return _OWN_START.match(line) is not None
 
 
 def _has_one_alone(marks: list[bool]) -> bool:
@@ -430,7 +425,7 @@ class _Marks:
                 self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
             return _ANNOUNCED if is_text else ""
         sender = _SENDER.match(line)
-        if sender is not None and not _has_own_start(line) and not _OWN_LEAD.search(sender["name"]):
+        if sender is not None and not _OWN_START.match(line) and not _OWN_LEAD.search(sender["name"]):
             return _SENT
         if follows and _words(line) > 1 and _OPEN_END.search(line) and not _ITEM.match(line):
             self.rest, self.lead, self.is_due = _ANNOUNCED, _style(line), True
@@ -493,22 +488,6 @@ _OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
 """The end of a line that is no end of a sentence."""
 _LITERAL = expression(r"`[^`\n]*`")
 _LINE_END = expression(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_SENTENCE_START = expression(
-    r"(?! \* )[\s\x00-\x1f]*(?:[-*+•–—]\s|\.{3,}|…|!\s(?=[a-z])|[:;]-?[)(DP]\s)?\s*"
-    r"(?!//|#!|\[(?P<tag>\w+)[^\]\n]{0,80}\].*\[/(?P=tag)\]|REM\s|(?=\d{0,40}[a-f])(?=[a-f]{0,40}\d)[0-9a-f]{7,40}\s|\S[^\n\t]{0,200}\t|\d[^\s,]{0,40},[^\s,]{1,80},\S|[A-Z_]{2,40}=\S)"
-    r"[\"'“”„«»‘’`(\[@#~$/.\\<¿¡*_!（「『-]{0,4}\w"
-)
-"""A letter or a digit, behind at most a bullet and a few signs that open something: no mark of a comment, of
-a quotation or of a program's output, and no row of a table."""
-_SENDER = expression(
-    r"\s*(?P<name>[^\W\d_][\w.'’]{0,30}|[^\W\d_a-z]\w{0,30}(?: [^\W\d_a-z]\w{0,30}){1,2})"
-    r"\s+(?:[-–—]{1,2}>?|[|»→]|=?>)\s+\S"
-)
-"""A name before a dash or an arrow: who sent the rest."""
-_SENDER_AT_END = expression(
-    r"(?:[.!?。！？]\s*|\s)[-–—]{1,2}\s?[^\W\d_a-z][\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}\s*$"
-    r"|[.!?。！？]\s*(?:[-–—]{1,2}\s?|[^\s.!?,][^\n.!?,]{0,24},\s*)[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)?\s*$"
-)
 _HEADING = expression(r" {0,3}(?:#{1,6}\s|={3,}\s*$|-{3,}|\*{3,}\s*$)")
 _TAG = expression(r"\s*<([A-Za-z][\w-]*)")
 _FENCE = expression(r" {0,3}(`{3,}|~{3,})")
@@ -541,6 +520,26 @@ _SIGN_OFF = expression(
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
+_SENTENCE_START = expression(
+    r"(?! \* )[\s\x00-\x1f]*(?:[-*+•–—]\s|\.{3,}|…|!\s(?=[a-z])|[:;]-?[)(DP]\s)?\s*(?:\[[ xX]?\]\s+)?"
+    r"(?!//|#!|REM\s|\[(?P<tag>\w+)[^\]\n]{0,80}\].*\[/(?P=tag)\]"
+    r"|(?=\d{0,40}[a-f])(?=[a-f]{0,40}\d)[0-9a-f]{7,40}\s"
+    r"|\S[^\n\t]{0,200}\t|\d[^\s,]{0,40},[^\s,]{1,80},\S|[A-Z_]{2,40}=\S)"
+    r"[\"'“”„«»‘’`(\[@#~$/.\\<¿¡*_!（「『-]{0,4}\w"
+)
+"""A letter or a digit behind at most a bullet and a few signs that open something: no mark of a comment, of
+a quotation or of a program's output, and no commit, row of a table or setting.
+"""
+_SENDER = expression(
+    r"\s*(?P<name>[^\W\d_][\w.'’]{0,30}|[^\W\d_a-z]\w{0,30}(?: [^\W\d_a-z]\w{0,30}){1,2})"
+    r"\s+(?:[-–—]{1,2}>?|[|»→]|=?>)\s+\S"
+)
+"""A name before a dash or an arrow: who sent the rest."""
+_SENDER_AT_END = expression(
+    r"(?:[.!?。！？]\s*|\s)[-–—]{1,2}\s?[^\W\d_a-z][\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}\s*$"
+    r"|[.!?。！？]\s*(?:[-–—]{1,2}\s?|[^\s.!?,][^\n.!?,]{0,24},\s*)[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)?\s*$"
+)
+"""A name behind a dash at the end of a line, or behind a greeting."""
 _COLON = expression(r"[:：]")
 _OF_NAMES = expression(r"\b[a-z]{1,12}:(?:,? (?:or )?[a-z]{1,12}:){1,8}")
 """Words with a colon that belongs to them: "prefix commits with feat:, fix: or docs: and a scope"."""
@@ -549,9 +548,11 @@ _LEAD = expression(
 )
 _FILLER = r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e),? )*"
 _OWN_START = expression(
-    r"\W*(?:and|but|also|so|then|now|ok(?:ay)?|yes|yeah|yep|no|nope|actually|sorry|und|aber|ja|nein|et|mais|oui|non|y|pero|sí|e|sim|да|нет|и|но)\b",
+    r"\W*(?:and|but|also|so|then|now|ok(?:ay)?|yes|yeah|yep|no|nope|actually|sorry|und|aber|ja|nein|et|mais|oui"
+    r"|non|y|pero|sí|e|sim|да|нет|и|но)\b",
     re.IGNORECASE,
 )
+"""Goes on with what the person said, or answers the agent."""
 _OWN_CASE = expression(
     rf"{_FILLER}(?:for|when|whenever|before|after|any\w*|every|each|if|from now|für|bei|vor|nach|pour"
     r"|avant|après|para|antes|quando|voor|bij|для|при)"

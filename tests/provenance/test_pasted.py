@@ -81,6 +81,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "and I think what I want is:\n- create a folder if there is none\n- else count up",
         "For the new tests: always use the fixture",
         "yes - always use the fixture",
+        "- [ ] write the changelog",
         "/review the parser, and ~/src too",
         "it fails again.\nso now always use the fixture",
         "Let's change two more options.\n1. drop the flag\n2. return the raw file",
