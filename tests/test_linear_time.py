@@ -37,7 +37,7 @@ ALLOWED_S = 1.5
 RUNS = (
     " ", "\t", "\n", "\n ", "a", "a.", "a-", " #", " a=b", "{#aaaaaaa ", "1:11 ", '"', "'", "`", "“", "«",
     ",", "a ", "a, ", "(", ")", "[", "<", ">", "**", "1.", "--a", "@a ", "a/", "_", "never ", ", and ",
-    "not a, ", "use 'a' ",
+    "not a, ", "use 'a' ", "a'a", "a\t", "\r", "12,", "Aa ", "a - ", "<a>", "[a]", "❝a ", "``a ", ": a ",
 )  # fmt: skip
 TOOL_LINES = ("/a/", "> [tool:a] git push", "> [tool:a] gh pr create → https://a/", "> [tool:a] cd /a")
 NOTHING = SearchResult("", 1, 1, "conversation", "", "", "", "", 1.0, None, None, "index", "")

@@ -25,7 +25,7 @@ from engine.redaction.detect import redacted
 from engine.startup.lazy import expression
 from engine.transcripts.escape import Fences
 from engine.transcripts.turn import ANSWER, COMMAND, PLAN, QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
-from engine.transcripts.typed import Passage, passages_of, quotations_in, without_quotations
+from engine.transcripts.typed import Passage, Pastes, passages_of, quotations_in, without_quotations
 
 _QUOTED_AGAIN = 0.6
 """Share of a quotation's word runs above which it quotes an earlier turn of the agent."""
@@ -92,9 +92,10 @@ class _Collector:
     fresh: set[str] = field(default_factory=set)
     """Names shown by its own commands since it last read from outside."""
     passages: Passages = field(default_factory=Passages)  # the sentences of ``documents``
-    is_open: bool = False  # whether the last paste may continue in the person's next turn
+    pastes: Pastes = field(default_factory=Pastes)
 
     def add(self, turn: Turn, after: Turn | None) -> None:
+        goes_on = self.pastes.goes_on(turn)
         if turn.kind == TOOL:
             self.read("a tool", turn.text)
             return
@@ -102,7 +103,7 @@ class _Collector:
             self.others.append(turn.text)
             return
         if turn.role == "user":
-            self._person(turn, is_odd=_is_odd(turn, after))
+            self._person(turn, goes_on=goes_on, is_odd=_is_odd(turn, after))
         for block in turn.blocks:
             if isinstance(block, KnowledgeChange):
                 self._say(f"{block.path} {block.summary}")
@@ -111,11 +112,11 @@ class _Collector:
             elif isinstance(block, Text) and turn.role == "agent":
                 self._agent(block.text)
 
-    def _person(self, turn: Turn, *, is_odd: bool) -> None:
-        if self.is_open or is_odd:
+    def _person(self, turn: Turn, *, goes_on: bool, is_odd: bool) -> None:
+        if goes_on or is_odd:
             # A pasted mail that looks like turns gets no answer, so what follows belongs to it.
             self.read("a pasted message", turn.text)
-            self.is_open = True
+            self.pastes.is_open |= is_odd
             return
         said = (Passage(turn.text),) if turn.kind == ANSWER else passages_of(turn)
         if turn.kind in (COMMAND, PLAN):
@@ -136,10 +137,8 @@ class _Collector:
             else:
                 self.others.append(passage.text)
         self.others += quotations_in(turn.text)
-        self.is_open = bool(said) and said[-1].may_go_on(in_lines="\n" in turn.text.strip())
 
     def _agent(self, text: str) -> None:
-        self.is_open = False
         if _CONTINUED.match(text):
             self.read("a summary of an earlier session", text)
             return
@@ -179,7 +178,6 @@ class _Collector:
         self.fresh.clear()
 
     def _call(self, call: ToolCall) -> None:
-        self.is_open = False
         if brings_outside(call):
             self.read(
                 " ".join(f"{call.name} {call.summary}".split())[:_LABEL], f"{call.summary}\n{call.result}"

@@ -34,7 +34,7 @@ from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, FOLDER, session_files
 from engine.transcripts.projects import project_of
 from engine.transcripts.turn import CORRECTION, Turn
-from engine.transcripts.typed import doubted_in, typed_in
+from engine.transcripts.typed import Pastes, doubted_in, typed_in
 
 if TYPE_CHECKING:
     from engine.store.files import Files
@@ -213,8 +213,10 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     said: list[Statement] = []
     channel = transcript.header.get("channel", "")
     is_work = channel not in CHATS or any(turn.tools or _FENCE in turn.text for turn in transcript.turns)
+    pastes = Pastes()
     for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
+        goes_on = pastes.goes_on(turn)
         if turn.role != "user":
             heard.append(
                 _plain(" ".join((turn.text, *(f"{call.summary} {call.result}" for call in turn.tools))))
@@ -226,18 +228,20 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
         own = f"{before}\n{message}" if is_long else f"{at:%F %H:%M}\n{message}"
         digest = hashlib.sha256(f"{project}\n{own}".encode("utf-8", "replace")).hexdigest()[:12]
         day = local_day(at, zone).isoformat() if at.year > 1 else ""
-        said += (replace(each, message=digest) for each in _statements(turn, day, heard, is_work))
+        said += (replace(each, message=digest) for each in _statements(turn, day, heard, is_work, goes_on))
         before = message
     return SessionRead(path, len(data), project, channel if isinstance(channel, str) else "", tuple(said))
 
 
-def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> Iterator[Statement]:
+def _statements(
+    turn: Turn, day: str, heard: Sequence[str], is_work: bool, goes_on: bool = False
+) -> Iterator[Statement]:
     """The sentences of a turn that state or may state a rule.
 
     In an agent's session "use the queue, not the cron job" is mostly about the work at hand, so it waits
     unless it says expressly that it holds on.
     """
-    for text, verdict in rules_in(strip_injected(typed_in(turn))):
+    for text, verdict in rules_in(strip_injected(typed_in(turn, goes_on=goes_on))):
         plain = _plain(text)
         if len(plain.split()) >= _QUOTED_WORDS and any(plain in each for each in heard):
             continue
@@ -250,7 +254,7 @@ def _statements(turn: Turn, day: str, heard: Sequence[str], is_work: bool) -> It
             standing = (verdict.is_express if is_work else verdict.is_plain) and not gives_leave(text)
             score = PLAIN + verdict.standing if standing else max(wish, _DOUBTED * waits)
             yield Statement(turn.line, day, redacted(text), round(score, 2), standing)
-    for passage in doubted_in(turn):
+    for passage in doubted_in(turn, goes_on=goes_on):
         for text, verdict in rules_in(strip_injected(passage.text)):
             if verdict.is_express if is_work else verdict.is_plain:
                 yield Statement(turn.line, day, redacted(text), _DOUBTED, doubt=passage.why)

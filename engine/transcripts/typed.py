@@ -7,7 +7,8 @@ list with capitals around it, no name or title by itself, no line that announces
 it. A request and a sentence
 below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
 corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
-own words.
+own words. A line that begins as comments do, names its sender or stands without an end right below a sentence
+waits too, and so does what follows a message that breaks off.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Literal
 
 from engine.startup.lazy import expression
 from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.turn import ANSWER, COMMAND, PLAN, Turn
+from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Turn
 
 MOST_WORDS = 220
 """Words of a message from which all of it may be a paste."""
@@ -30,7 +32,7 @@ _MOST_CHARACTERS = 4_000
 _MOST_LINES = 12
 _LEAD_CHARACTERS = 160
 _LABEL_WORDS = 3
-"""Words behind a colon that are no text of their own yet: "in Project: Maple"."""
+"""Words of a label before a colon, or of what is no text of its own behind one."""
 _NAME_WORDS = 2
 _ANNOUNCED = "follows words that announce a text"
 _LISTED = "in a list"
@@ -43,10 +45,12 @@ _HEADED = "stands with a name, a date or a header of another's text"
 _FIELDS = "stands between lines that begin with names or labels"
 _SIGNED = "stands above a signature"
 _LOGGED = "stands beside a program's output"
+_MARKED = "begins with a mark, as comments and quotations do"
+_SENT = "stands with the name of who may have written it"
 _BETWEEN = "stands between parts of another's text"
 _LONG = "too long to be plainly typed"
 _LINES = "too many lines to be plainly typed"
-_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES, _FIELDS})
+_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES, _FIELDS, _MARKED, _SENT})
 """What a person's own text may look like too."""
 _UNCERTAIN = _DOUBTS | {_BETWEEN, _LOGGED, _LONG, _LINES}
 _ELSEWHERE = frozenset({_CODE, _QUOTED_LINE})
@@ -91,13 +95,37 @@ class Passage:
         return bool(self.why) and not self.is_quotation
 
 
-def typed_in(turn: Turn) -> str:
-    """What the person plainly typed in a turn; empty for what an agent, a tool or a program wrote."""
-    return "\n".join(passage.text for passage in passages_of(turn) if not passage.why)
+@dataclass(slots=True)
+class Pastes:
+    """Tells of a conversation's turns, one by one, which may go on with a text that was pasted before."""
+
+    is_open: bool = False  # whether a paste may go on in the next message, if nobody answers
+    is_unfinished: bool = False  # whether it does so whatever is answered
+
+    def goes_on(self, turn: Turn) -> bool:
+        """True if a turn may belong to another's text that began in an earlier message of the person."""
+        if turn.role == "agent" and turn.is_dialogue and (turn.text or turn.tools):
+            self.is_open = False
+        if turn.role != "user" or not turn.is_dialogue:
+            return False
+        goes_on = self.is_open or (self.is_unfinished and turn.kind in ("", CORRECTION))
+        said = passages_of(turn)
+        self.is_open |= bool(said) and said[-1].may_go_on(in_lines=_END in _in_lines(turn.text).strip())
+        self.is_unfinished = bool(said) and _is_unfinished(turn.text, said[-1])
+        return goes_on
 
 
-def doubted_in(turn: Turn) -> list[Passage]:
+def typed_in(turn: Turn, *, goes_on: bool = False) -> str:
+    """What the person plainly typed in a turn; empty for what an agent, a tool or a program wrote, and if it
+    ``goes_on`` with a text that was pasted before.
+    """
+    return "" if goes_on else "\n".join(passage.text for passage in passages_of(turn) if not passage.why)
+
+
+def doubted_in(turn: Turn, *, goes_on: bool = False) -> list[Passage]:
     """What the person may have typed or pasted: it lacks the form of a mail, code or a program's text."""
+    if goes_on:
+        return [Passage(passage.text, _ANNOUNCED) for passage in passages_of(turn)]
     return [passage for passage in passages_of(turn) if passage.why in _DOUBTS]
 
 
@@ -109,9 +137,10 @@ def passages_of(turn: Turn) -> tuple[Passage, ...]:
         answers = map(_NOTE.fullmatch, _NEXT_ANSWER.split(turn.text))
         return tuple(each for found in answers if found is not None for each in passages(found["note"]))
     # The first line is the command as typed; the rest is its expansion.
-    return passages(turn.text.split("\n", 1)[0] if turn.kind == COMMAND else turn.text)
+    return passages(_in_lines(turn.text).split(_END, 1)[0] if turn.kind == COMMAND else turn.text)
 
 
+@lru_cache(maxsize=1)
 def passages(message: str) -> tuple[Passage, ...]:
     """Splits a message into passages, in order, each plainly typed or with the reason why it may not be.
 
@@ -132,11 +161,26 @@ def passages(message: str) -> tuple[Passage, ...]:
 
 def lines_of(message: str) -> list[Passage]:
     """The lines of a message, each with its doubt; no part of one that is in doubt is left out."""
-    lines = [Passage(line) for line in message.split("\n")]
+    lines = [Passage(line) for line in _in_lines(message).split(_END)]
     for number, _, why in _parts(message):
         if why and not lines[number].why:
             lines[number] = Passage(lines[number].text, why)
     return lines
+
+
+def _is_unfinished(message: str, last: Passage) -> bool:
+    """True if a message, whose last passage is given, breaks off within another's text or before one."""
+    lines = _in_lines(message).rstrip().split(_END)
+    fence = ""
+    for line in lines:
+        if fence:
+            fence = "" if line.strip().startswith(fence) else fence
+        elif (opened := _FENCE.match(line)) is not None:
+            fence = opened[1]
+    line = lines[-1]
+    is_within = bool(last.why) and _BREAKS_OFF.search(line) is not None
+    announces = _announces(line) and not _has_own_lead(line)
+    return bool(fence) or is_within or announces or _OPEN_QUOTATION.search(line) is not None
 
 
 def without_quotations(text: str) -> str:
@@ -149,9 +193,15 @@ def quotations_in(text: str) -> list[str]:
     return [match[0] for match in _QUOTED.finditer(text)]
 
 
+def _in_lines(message: str) -> str:
+    """A message in which each of Unicode's line ends is a line feed."""
+    return _LINE_END.sub(_END, message)
+
+
 def _parts(message: str) -> Iterator[tuple[int, str, str]]:
     """Each line of a message, or part of one, with the line's number from 0 and the doubt about it."""
-    lines = message.split("\n")
+    message = _in_lines(message)
+    lines = message.split(_END)
     if BY_PROGRAM.search(message):
         whole = "written by a program"
     elif len(message) > _MOST_CHARACTERS or _words(message) > MOST_WORDS:
@@ -222,8 +272,14 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
     is_doubtful = len(plain) > 1 and not (_is_in_lower_case(plain) or all(map(_GOES_ON.match, plain[:-1])))
     if len({numbered[place][0] for place in said}) > 1:
         titles = plain if len(plain) > 1 else []
-        made = [whys[place] in (_MACHINE_MADE, _DOCUMENT) for place in said]
+        made = [whys[place] in (_MACHINE_MADE, _DOCUMENT, _MARKED) for place in said]
         is_doubtful |= asks or any(map(_may_be_name, [*titles, lines[said[-1]]])) or _has_one_alone(made)
+    output = {
+        below
+        for above, below in pairwise(range(len(lines)))
+        if whys[above] == "" and numbered[above][0] != numbered[below][0]
+        if _may_be_output(lines[above], lines[below])
+    }
     is_mixed = any(why not in ("", *_ELSEWHERE) for why in whys)
     for number in said:
         if whole:
@@ -232,7 +288,7 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
             continue
         elif is_mixed and not whys[number] and said[0] < number < said[-1]:
             whys[number] = _BETWEEN
-        elif is_doubtful and not whys[number]:
+        elif (is_doubtful or number in output) and not whys[number]:
             whys[number] = _STYLES
     return whys
 
@@ -245,7 +301,23 @@ def _may_be_name(line: str) -> bool:
 
 def _has_own_lead(line: str) -> bool:
     lead = _lead_of(line)
-    return lead is not None and _OWN_LEAD.search(lead["lead"]) is not None
+    return lead is not None and _is_own_lead(lead["lead"])
+
+
+def _is_own_lead(lead: str) -> bool:
+    """True if the words before a colon announce the person's own words."""
+    return _OWN_LEAD.search(lead) is not None or _OWN_CASE.search(lead) is not None
+
+
+def _announces(line: str) -> bool:
+    """True if a line ends with a colon, below which another's text may begin."""
+    return line.rstrip().endswith((":", "："))
+
+
+def _may_be_output(above: str, line: str) -> bool:
+    """True if a line is no sentence and stands right below one, as a program's output may."""
+    is_open = _OPEN_END.search(line) is not None and not _ITEM.match(line) and not _OWN_START.match(line)
+    return is_open and _ENDS.search(above) is not None
 
 
 def _has_one_alone(marks: list[bool]) -> bool:
@@ -265,6 +337,8 @@ def _typed_items(lines: list[str]) -> list[str]:
     above = next(filter(str.strip, reversed(lines[: lines.index(items[0])])), "")
     if not above or _has_own_lead(above):
         return items
+    if _announces(above) or not lines[lines.index(items[0]) - 1].strip():
+        return []
     is_name = _words(above) <= _LABEL_WORDS or _MACHINE.match(above) is not None
     breaks_off = _lead_of(above) is None and _style(above) == "other" and _OPEN_END.search(above) is not None
     return [] if is_name or breaks_off else items
@@ -327,11 +401,15 @@ class _Marks:
             opened = _TAG.match(line)
             if opened is not None and f"</{opened[1]}" not in line:
                 self.tag = opened[1]
-            if line.rstrip().endswith((":", "：")) and self._follows(number):
+            if _announces(line) and self._follows(number):
                 self.rest, self.lead, self.is_due = _ANNOUNCED, "", True  # a file's name
             return _MACHINE_MADE
+        if not _SENTENCE_START.match(line):
+            return _MARKED
         if self.is_list and _ITEM.match(line):
             return _LISTED
+        if _SENDER_AT_END.search(line):
+            return _SENT
         return self._announced(line, follows=self._follows(number))
 
     def _is_block(self, line: str) -> bool:
@@ -346,15 +424,19 @@ class _Marks:
         """The doubt about a line that may announce a text, or have it behind a colon."""
         lead = _lead_of(line)
         if lead is not None:
-            if _OWN_LEAD.search(lead["lead"]):
+            if _is_own_lead(lead["lead"]):
                 return ""
             told = _LITERAL.sub("", lead["rest"])
             said = _words(told)
-            is_text = said > _LABEL_WORDS and _WORD.search(_NUMBERED.sub("", told)) is not None
+            # "in Project: Maple", "in H1: H2"
+            is_text = said > 1 and _WORD.search(_NUMBERED.sub("", told)) is not None
             is_text = is_text and not _is_question(lead["rest"])
             if is_text or (follows and not said):
                 self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
             return _ANNOUNCED if is_text else ""
+        sender = _SENDER.match(line)
+        if sender is not None and not _OWN_START.match(line) and not _OWN_LEAD.search(sender["name"]):
+            return _SENT
         if follows and _words(line) > 1 and _OPEN_END.search(line) and not _ITEM.match(line):
             self.rest, self.lead, self.is_due = _ANNOUNCED, _style(line), True
             return "" if self.lead == "lower" else _STYLES
@@ -413,6 +495,9 @@ _BULLET = expression(r"^\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+")
 _SENTENCE_END = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
 _SENTENCE_GAP = expression(r"(?<=[.!?])(?=\s)|(?<=[。！？])")
 _TAG_QUESTION = expression(r"[,，、]\s*\S+(?:\s\S+)?[?？؟]$")
+_ENDS = expression(r"[.!?。！？][\"'”’»)\]`*_]*\s*$")
+_BREAKS_OFF = expression(r"[,:，：、]\s*$")
+_OPEN_QUOTATION = expression(r"(?:^|\s)[\"“„«「『](?=\w)[^\"“”»」』]*$")
 _OPEN_END = expression(r"[^\W_][\"'”’»)\]`*_,;–—-]*\s*$")
 """The end of a line that is no end of a sentence."""
 _GOES_ON = expression(
@@ -424,10 +509,11 @@ _GOES_ON = expression(
 _LITERAL = expression(r"`[^`\n]*`")
 _NUMBERED = expression(r"(?<!\S)[A-Za-z]{0,3}[-#]?\d[\w.#-]*(?!\w)")
 """The name of one of several, such as H1, v2.1 or T-17."""
+_LINE_END = expression(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _HEADING = expression(r" {0,3}(?:#{1,6}\s|={3,}\s*$|-{3,}|\*{3,}\s*$)")
 _TAG = expression(r"\s*<([A-Za-z][\w-]*)")
 _FENCE = expression(r" {0,3}(`{3,}|~{3,})")
-_QUOTATION = expression(r" {0,3}(?:>|\|\s*>|&gt;)")
+_QUOTATION = expression(r" {0,3}(?:>(?! \[(?:tool|attachment|knowledge):)|\|\s*>|&gt;)")
 _ITEM = expression(r"\s*(?:[-*+•]|\(?\d{1,3}[.)]|[a-zA-Z][.)])\s+\S")
 _MACHINE = expression(
     r"\s*(?:</?[A-Za-z][\w-]*(?:\s[^<>]{0,200})?>|\|.*\||@@|diff --git|[+-]{3} \S|[+-][^\s+-]"
@@ -441,6 +527,7 @@ _HEADER = expression(
     r"\s*[*_>]*[^\W\d_][^\n:：]{0,24}[*_]*[:：][*_]*\s+\S+@\S+"
     r"|\s*(?:[\w.-]{1,30}>|\S+@\S+\.\w+)\s+\S"
     r"|\s*(?:\*\*)?@?[\w.-]{1,30}(?:\*\*)?\s+(?:[^\W\d_]+\s+){0,3}\d{1,3}\s*[^\W\d_]{1,10}\s+ago\b"
+    r"|\s*> \[(?:tool|attachment|knowledge):"
     r"|\s*(?:\*\*)?@[\w.-]{2,30}(?:\*\*)?\s*(?:[:：](?!\d)|$|\w+ed\b)"
 )
 _FIELD = expression(r"\s*[*_>]*[^\W\d_][^\n:：.!?]{0,20}[*_]*[:：]\s*\S")
@@ -455,17 +542,49 @@ _SIGN_OFF = expression(
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
 """A greeting with a comma and a name below it, or a name after a dash."""
+_SENTENCE_START = expression(
+    r"(?! \* )[\s\x00-\x1f]*(?:[-*+•–—]\s|\.{3,}|…|!\s(?=[a-z])|[:;]-?[)(DP]\s)?\s*(?:\[[ xX]?\]\s+)?"
+    r"(?!//|#!|REM\s|\[(?P<tag>\w+)[^\]\n]{0,80}\].*\[/(?P=tag)\]"
+    r"|(?=\d{0,40}[a-f])(?=[a-f]{0,40}\d)[0-9a-f]{7,40}\s"
+    r"|\S[^\n\t]{0,200}\t|\d[^\s,]{0,40},[^\s,]{1,80},\S|[A-Z_]{2,40}=\S)"
+    r"[\"'“”„«»‘’`(\[@#~$/.\\<¿¡*_!（「『-]{0,4}\w"
+)
+"""A letter or a digit behind at most a bullet and a few signs that open something: no mark of a comment, of
+a quotation or of a program's output, and no commit, row of a table or setting.
+"""
+_SENDER = expression(
+    r"\s*(?P<name>[^\W\d_][\w.'’]{0,30}|[^\W\d_a-z]\w{0,30}(?: [^\W\d_a-z]\w{0,30}){1,2})"
+    r"\s+(?:[-–—]{1,2}>?|[|»→]|=?>)\s+\S"
+)
+"""A name before a dash or an arrow: who sent the rest."""
+_SENDER_AT_END = expression(
+    r"(?:[.!?。！？]\s*|\s)[-–—]{1,2}\s?[^\W\d_a-z][\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}\s*$"
+    r"|[.!?。！？]\s*(?:[-–—]{1,2}\s?|[^\s.!?,][^\n.!?,]{0,24},\s*)[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*)?\s*$"
+)
+"""A name behind a dash at the end of a line, or behind a greeting."""
 _COLON = expression(r"[:：]")
 _OF_NAMES = expression(r"\b[a-z]{1,12}:(?:,? (?:or )?[a-z]{1,12}:){1,8}")
 """Words with a colon that belongs to them: "prefix commits with feat:, fix: or docs: and a scope"."""
 _LEAD = expression(
     rf"(?P<lead>(?:[^:：\n.!?。！？]|(?<=\w)\.(?=[^\W_])){{2,{_LEAD_CHARACTERS}}})(?::(?=\s|$)|：)(?P<rest>.*)$"
 )
+_FILLER = r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e),? )*"
+_OWN_START = expression(
+    r"\W*(?:and|but|also|so|then|now|ok(?:ay)?|yes|yeah|yep|no|nope|actually|sorry|und|aber|ja|nein|et|mais|oui"
+    r"|non|y|pero|sí|e|sim|да|нет|и|но)\b",
+    re.IGNORECASE,
+)
+"""Goes on with what the person said, or answers the agent."""
+_OWN_CASE = expression(
+    rf"{_FILLER}(?:for|when|whenever|before|after|any\w*|every|each|if|from now|für|bei|vor|nach|pour"
+    r"|avant|après|para|antes|quando|voor|bij|для|при)"
+    r"(?: (?:the|an?|all|each|every|my|our|de[rsmn]|die|das|alle|les?|la|el|los|las))?(?: [^\s,]+){1,2}\W*$",
+    re.IGNORECASE,
+)
+"""Says when or for what an order holds: "for the tests". More words may tell who wrote it."""
 _OWN_LEAD = expression(
-    r"^\W*(?:(?:and|but|also|so|then|now|ok|und|aber|et|mais|y|pero|e),? )*"
-    r"(?:(?:for|when|whenever|before|after|any\w*|every|each|if|from now|für|bei|vor|nach|pour"
-    r"|avant|après|para|antes|per|quando|voor|bij|для|при)\b"
-    r"|(?:please |bitte )?(?:forget|drop|vergiss|oublie|olvida) (?:the |die |la )?"
+    rf"{_FILLER}"
+    r"(?:(?:please |bitte )?(?:forget|drop|vergiss|oublie|olvida) (?:the |die |la )?"
     r"(?:rule|regel|règle|regla)\W*$"
     r"|(?:(?:my|our|some|one|two|three|a few|more|new|another|general|small|quick|last|final|unsere?|meine?"
     r"|noch|nos|mes|mis|nuestras?) (?:\w+ (?=rule|thing|convention|guideline|instruction|preference))?)*"
@@ -486,11 +605,11 @@ _OWN_LEAD = expression(
     r"(?:bug|issue|problem|approach|option)\W*$"
     r"|(?:I|we)(?:['’]d like| would like| want| need) .*\bto (?:be|have|show|contain|include)\W*$"
     r"|(?:я )?(?:хочу|нужно),? чтобы .*\bбыл[аои]?\W*$"
-    r"|.*\b(?:from now on|going forward|ab (?:sofort|jetzt)|de ahora en adelante|désormais"
+    r"|(?:\S+ ){0,3}(?:from now on|going forward|ab (?:sofort|jetzt)|de ahora en adelante|désormais"
     r"|d['’]ora in poi|vanaf nu|od te(?:ď|raz)"
-    r"|с этого момента|відтепер|bundan sonra|från och med nu|then|so|that is|namely|e\.g"
-    r"|for example|i\.e)\W*$"
-    r"|.*\b(?:(?:my|our) (?:\w+ )?\w+ is|(?:I|we)(?:['’]d| would)?(?: also| just| really)?"
+    r"|с этого момента|відтепер|bundan sonra|från och med nu)\W*$"
+    r"|(?:\S+ )?(?:then|so|that is|namely|e\.g|for example|i\.e)\W*$"
+    r"|(?:.*, )?(?:\S+ ){0,3}(?:(?:my|our) (?:\w+ )?\w+ is|(?:I|we)(?:['’]d| would)?(?: also| just| really)?"
     r" (?:mean|meant|want|need|prefer|propose|suggest|like)(?: is)?|ich (?:meine|will|möchte)"
     r"|je (?:veux(?: dire)?|propose))\W*$)",
     re.IGNORECASE,
@@ -500,6 +619,12 @@ _QUOTED = expression(
     r"[\"“„](?=(?:[^\s\"“”„]{1,80}\s+){2}|[^\"”\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})[^\"“”„\n]{8,2000}[\"”“]?"
     r"|”(?=(?:[^\s”]{1,80}\s+){2})[^”\n]{8,2000}”"
     r"|«(?=\s?(?:[^\s»]{1,80}\s+){2})[^»\n]{8,2000}»?|»(?=(?:[^\s«»]{1,80}\s+){2})[^«»\n]{8,2000}[«»]"
-    r"|(?<!\w)['‘](?=(?:[^\s'’]{1,80}\s+){3})[^'’\n]{12,2000}['’](?!\w)|[「『][^」』\n]{6,2000}[」』]?"
+    r"|(?<!\w)['‘](?=(?:[^\s'’]{1,80}\s+){3})(?:[^'’\n]|(?<=\w)['’](?=\w)){12,2000}['’](?!\w)"
+    r"|[「『｢《〈][^」』｣》〉\n]{6,2000}[」』｣》〉]?"
+    r"|[‹❛❝〝＂‟‚](?=(?:[^\s›❜❞〞＂‘]{1,80}\s+){2}|[^›❜❞〞＂‘\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})"
+    r"[^›❜❞〞＂‘\n]{8,2000}[›❜❞〞＂‘]?"
+    r"|``(?=(?:[^\s'`]{1,80}\s+){2})[^`\n]{8,2000}?''"
+    r"|!?\[(?=(?:[^\s\]]{1,80}\s+){2}|[^\]\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})[^\]\n]{8,2000}\]\("
+    r"|<[A-Za-z][^<>\n]{0,200}>(?=(?:[^\s<>]{1,80}\s+){2}|[^<>\n]{0,80}[぀-ヿ㐀-鿿가-힯]{5})[^<>\n]{8,2000}</"
 )
 """Quoted words, at least three: fewer are a name."""

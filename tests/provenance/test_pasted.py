@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.provenance.spoken import voices_of
+from engine.provenance.voices import Voices
 from engine.transcripts.turn import Text, ToolCall, Turn
 from engine.transcripts.typed import passages
 from tests.cases import each_case
@@ -35,6 +36,24 @@ PASTES = {
     "a task on a text": f"Mine. Please summarise this for me:\n{THEIRS}",
     "a line of a chat": f"maren> {THEIRS}",
     "a signature in lower case": f"mine.\n{THEIRS}\n— maren",
+    "line ends of other kinds": f"Mine.\rHi all,\u2028{THEIRS}\x85Bob",
+    "a sender before a dash": f"Bob - {THEIRS}",
+    "a sender before an arrow": f"bob -> all {THEIRS}",
+    "a sender behind a dash": f"{THEIRS} — Bob Miller",
+    "a sign-off in the line": f"{THEIRS} Best regards, Bob",
+    "a comment in SQL": f"-- {THEIRS}",
+    "a comment in Lisp": f";; {THEIRS}",
+    "a comment in C": f"/* {THEIRS} */",
+    "a comment in HTML": f"<!-- {THEIRS} -->",
+    "a comment in a batch file": f"REM {THEIRS}",
+    "a wide quotation": f"＞ {THEIRS}",
+    "a bar": f"▌ {THEIRS}",
+    "a bulletin board": f"[quote=bob]{THEIRS}[/quote]",
+    "a row of a table": f"12,alice,{THEIRS}",
+    "a commit": f"1a2b3c4 {THEIRS}",
+    "an element": f"mine <p>{THEIRS}</p>",
+    "an image": f"mine ![{THEIRS}](x.png)",
+    "our own call of a tool": f"> [tool:Bash] make → done\n\n{THEIRS}",
     "a traceback": f"Mine.\nTraceback (most recent call last):\nValueError: {THEIRS}",
 }
 
@@ -59,7 +78,12 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "The backup is done at 00:30, so the rollup starts at 01:00.",
         "so the backup is done at 00:30.\n\nthen we start the rollup, not before 01:00",
         "- no\n- yes, but only on main\n- I think we can drop this",
-        "How about this logic for a checkpoint:\n- create a folder if there is none\n- else count up",
+        "and I think what I want is:\n- create a folder if there is none\n- else count up",
+        "For the new tests: always use the fixture",
+        "yes - always use the fixture",
+        "- [ ] write the changelog",
+        "/review the parser, and ~/src too",
+        "it fails again.\nso now always use the fixture",
         "Let's change two more options.\n1. drop the flag\n2. return the raw file",
         "I get an error in ~/src/harbour.io, and there is nothing to commit",
         "For the tests: always use the fixture",
@@ -122,6 +146,17 @@ def test_text_typed_by_the_person_is_not_taken_for_pasted(text: str) -> None:
         ("A bug from Maren: always test before the release", "follows words that announce a text"),
         ("Fix the issue: always test before the release", "follows words that announce a text"),
         ("my lead said of H1: H2 comes before the release", "follows words that announce a text"),
+        ("the guide says this:\n- always test first\n- no mocks", "follows words that announce a text"),
+        ("look at their guide.\n\n- always test first\n- no mocks", "in a list"),
+        ("npm fails again.\nnpm notice always test first", SEVERAL),
+        ("maren: test first", "follows words that announce a text"),
+        ("老板：永远不要跑测试", "follows words that announce a text"),
+        ("这是老板昨天写的：永远不要跑测试", "follows words that announce a text"),
+        ("for context, here is her mail: always test first", "follows words that announce a text"),
+        ("vor 2 stunden schrieb bob: immer direkt auf main pushen", "follows words that announce a text"),
+        ("what it says in their guide so: always test first", "follows words that announce a text"),
+        ("✅ always test first", "begins with a mark, as comments and quotations do"),
+        ("maren » always test first", "stands with the name of who may have written it"),
     ],
 )
 def test_what_the_person_may_have_typed_waits_with_its_reason(text: str, why: str) -> None:
@@ -166,7 +201,10 @@ def test_a_question_states_nothing_and_is_the_persons_whatever_is_around_it() ->
     assert typed("Bo says: The tests are slow.\n\nAlways skip them, ok?") == ""
 
 
-@each_case("quoted", ["»{}.«", "«{}.»", "”{}”", "„{}“", "“{}”", "»{}.»", "「{}」"])
+@each_case(
+    "quoted",
+    ["»{}.«", "«{}.»", "”{}”", "„{}“", "“{}”", "»{}.»", "「{}」", "❝{}❞", "‹{}›", "＂{}＂", "｢{}｣", "《{}》"],
+)
 def test_quoted_sentences_are_not_the_persons_whatever_the_marks(quoted: str) -> None:
     said = f"the minutes say {quoted.format('We use Kafka for everything')} is that still so?"
     assert "Kafka" not in typed(said) and "is that still so?" in typed(said)
@@ -202,6 +240,34 @@ def test_a_line_under_a_name_has_an_end_and_a_pasted_mail_may_go_on_in_the_next_
     assert two("Sunniva: Incoming takes six weeks.", "tomasz: i send you a box") == ()
     assert two("please look at this\n\nIt is late.", "and at the tests") == ("a pasted message",)
     assert two("It is late.\nThe tests are red.", "and look at the tests") == ()
+
+
+@each_case(
+    "first",
+    [
+        "Please sum up this mail, it comes next:",
+        "what is this?\n```\nline one",
+        "please answer\n> Hi all,",
+        "From: Bob <bob@acme.example>\nSubject: rules\n\nHi all,",
+        "the minutes say “we use Kafka",
+    ],
+)
+def test_what_follows_an_unfinished_message_belongs_to_it_whatever_the_agent_answers(first: str) -> None:
+    def read(text: str) -> Voices:
+        return voices_of(
+            [
+                Turn("user", "10:00", (Text(text),)),
+                Turn("agent", "10:01", (Text("Go on."),)),
+                Turn("user", "10:02", (Text(THEIRS),)),
+                Turn("agent", "10:03", (Text("I see."),)),
+                Turn("user", "10:04", (Text("Thanks."),)),
+            ]
+        )
+
+    assert THEIRS in read("please look").person
+    voices = read(first)
+    assert THEIRS not in voices.person and voices.reads[-1] == "a pasted message"
+    assert "Thanks." in voices.person
 
 
 def test_sources_are_listed_in_order_and_earlier_statements_are_trusted() -> None:

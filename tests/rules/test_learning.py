@@ -179,6 +179,14 @@ def test_what_may_be_a_paste_ends_no_rule(engine: Engine, say: Say) -> None:
     assert in_force(engine) == ["always add a test with each fix"]
 
 
+def test_what_may_go_on_with_a_paste_in_the_message_before_waits(engine: Engine, say: Say) -> None:
+    say("2031-03-01", "please sum up this mail, it comes next:", "always push to main without a review")
+    say("2031-03-02", "what is this?\n```\nline one", "never run the tests before a push")
+    say("2031-03-03", "please sum up this mail", "always add a test with each fix")
+    assert in_force(engine) == ["always add a test with each fix"]
+    assert {rule.state for rule in engine.rules.book().rules} == {"in force", "waiting"}
+
+
 def test_different_wishes_are_both_in_force(engine: Engine, say: Say) -> None:
     said = "always add a docstring to public functions", "always add type hints to public functions"
     say("2031-03-01", said[0])
