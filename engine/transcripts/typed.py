@@ -266,6 +266,7 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
     if len({numbered[place][0] for place in said}) > 1:
         titles = plain if len(plain) > 1 else []
         made = [whys[place] in (_MACHINE_MADE, _DOCUMENT, _MARKED) for place in said]
+        is_doubtful |= any(map(_has_short_text, plain))
         is_doubtful |= asks or any(map(_may_be_name, [*titles, lines[said[-1]]])) or _has_one_alone(made)
     output = {
         below
@@ -283,6 +284,8 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
             whys[number] = _BETWEEN
         elif (is_doubtful or number in output) and not whys[number]:
             whys[number] = _STYLES
+        elif not whys[number] and _has_short_text(lines[number]):
+            whys[number] = _ANNOUNCED
     return whys
 
 
@@ -295,6 +298,14 @@ def _may_be_name(line: str) -> bool:
 def _has_own_lead(line: str) -> bool:
     lead = _lead_of(line)
     return lead is not None and _is_own_lead(lead["lead"])
+
+
+def _has_short_text(line: str) -> bool:
+    """True if several words stand behind a colon that may announce them, unlike "in Project: Maple"."""
+    lead = _lead_of(line)
+    if lead is None or _is_own_lead(lead["lead"]):
+        return False
+    return _words(_LITERAL.sub("", lead["rest"])) > 1 and not _is_question(lead["rest"])
 
 
 def _is_own_lead(lead: str) -> bool:
@@ -420,7 +431,7 @@ class _Marks:
             if _is_own_lead(lead["lead"]):
                 return ""
             said = _words(_LITERAL.sub("", lead["rest"]))
-            is_text = said > 1 and not _is_question(lead["rest"])  # "in Project: Maple"
+            is_text = said > _LABEL_WORDS and not _is_question(lead["rest"])
             if is_text or (follows and not said):
                 self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
             return _ANNOUNCED if is_text else ""
