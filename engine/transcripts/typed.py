@@ -273,6 +273,7 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
     if len({numbered[place][0] for place in said}) > 1:
         titles = plain if len(plain) > 1 else []
         made = [whys[place] in (_MACHINE_MADE, _DOCUMENT, _MARKED) for place in said]
+        is_doubtful |= any(map(_has_short_text, plain))
         is_doubtful |= asks or any(map(_may_be_name, [*titles, lines[said[-1]]])) or _has_one_alone(made)
     output = {
         below
@@ -290,6 +291,8 @@ def _whys(numbered: list[tuple[int, str]]) -> list[str]:
             whys[number] = _BETWEEN
         elif (is_doubtful or number in output) and not whys[number]:
             whys[number] = _STYLES
+        elif not whys[number] and _has_short_text(lines[number]):
+            whys[number] = _ANNOUNCED
     return whys
 
 
@@ -302,6 +305,20 @@ def _may_be_name(line: str) -> bool:
 def _has_own_lead(line: str) -> bool:
     lead = _lead_of(line)
     return lead is not None and _is_own_lead(lead["lead"])
+
+
+def _has_short_text(line: str) -> bool:
+    """True if several words stand behind a colon that may announce them, unlike "in Project: Maple"."""
+    lead = _lead_of(line)
+    if lead is None or _is_own_lead(lead["lead"]):
+        return False
+    return _words(_LITERAL.sub("", lead["rest"])) > 1 and _is_told(lead["rest"])
+
+
+def _is_told(rest: str) -> bool:
+    """True if what stands behind a colon is more than names, such as H1, and no question."""
+    named = _WORD.search(_NUMBERED.sub("", _LITERAL.sub("", rest))) is None
+    return not named and not _is_question(rest)
 
 
 def _is_own_lead(lead: str) -> bool:
@@ -426,11 +443,8 @@ class _Marks:
         if lead is not None:
             if _is_own_lead(lead["lead"]):
                 return ""
-            told = _LITERAL.sub("", lead["rest"])
-            said = _words(told)
-            # "in Project: Maple", "in H1: H2"
-            is_text = said > 1 and _WORD.search(_NUMBERED.sub("", told)) is not None
-            is_text = is_text and not _is_question(lead["rest"])
+            said = _words(_LITERAL.sub("", lead["rest"]))
+            is_text = said > _LABEL_WORDS and _is_told(lead["rest"])
             if is_text or (follows and not said):
                 self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
             return _ANNOUNCED if is_text else ""
