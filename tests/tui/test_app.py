@@ -96,6 +96,18 @@ def test_keys_typed_before_the_first_paint_wait_for_it_and_signals_restore_the_t
         terminal.close()
 
 
+def test_a_terminal_that_hangs_up_leaves_no_process(tmp_path: Path) -> None:
+    """It sends SIGHUP and SIGCONT, in either order, to a program that was not suspended."""
+    with spawn_workbench(tmp_path, script=SCRIPT) as child:
+        child.expect_exact("following")
+        os.kill(child.pid, signal.SIGCONT)
+        child.kill(signal.SIGHUP)
+        child.expect_exact("\x1b[?1049l")
+        assert b"\x1b[?1049h" not in child.before, "started once more, with threads that nobody ends"
+        child.expect(pexpect.EOF)
+        child.wait()
+
+
 def test_a_terminal_without_a_size_has_80_columns_and_24_lines_until_it_is_resized(tmp_path: Path) -> None:
     terminal = FakeWorkbench([str(tmp_path)], 0, 0, HOME=str(tmp_path))
     terminal.draw_on(120, 40)

@@ -145,6 +145,15 @@ class TerminalDriver(LinuxDriver):
         """The size of the terminal; ``SIZELESS`` while it has none, as before a container's first resize."""
         return shutil.get_terminal_size(SIZELESS)
 
+    def _sigcont_application(self, *_signal: Any) -> None:
+        """Resumes what was suspended.
+
+        A terminal that hangs up sends SIGCONT, too; to start again then would leave the threads that read and
+        write without anyone to end them, and the process with them.
+        """
+        if self._must_signal_resume:
+            super()._sigcont_application()
+
     def run_input_thread(self) -> None:
         """Reads and processes input until the driver stops."""
         parser = XTermParser(self._debug)
