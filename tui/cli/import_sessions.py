@@ -250,7 +250,7 @@ def _import(
     counts = {**left_out, **ran.left_out}
     if as_json:
         if not dry_run:
-            engine.recaps.write_wanted(_written(ran))
+            engine.recaps.write_wanted(_without_recap(engine, ran))
             _index(engine, ran)
         emit_json(_document(ran, counts))
         return 0
@@ -288,7 +288,7 @@ def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
 
 
 def _emit_recaps(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
-    paths = [] if dry_run else _written(ran)
+    paths = [] if dry_run else _without_recap(engine, ran)
     if not paths:
         return
     with progress("writing recaps") as report:
@@ -300,6 +300,13 @@ def _emit_recaps(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
 
 def _written(ran: ImportRun) -> list[str]:
     return [result.target for result in ran.results if result.turns_new and result.target]
+
+
+def _without_recap(engine: Engine, ran: ImportRun) -> list[str]:
+    """The sessions with new turns, and those that a killed import wrote and did not come to."""
+    written = _written(ran)
+    others = {result.target for result in ran.results if result.target} - {*written}
+    return [*written, *(engine.recaps.missing(sorted(others)) if ran.commit.revision else ())]
 
 
 def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:

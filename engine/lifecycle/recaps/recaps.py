@@ -163,6 +163,10 @@ class Recaps:
         paths = [path for path in files if f"-{session_id}-" not in path.name and self._is_missing(path)]
         return self.write_wanted(map(self.source.workspace.relative, paths))
 
+    def missing(self, paths: Iterable[str]) -> list[str]:
+        """Those of some sessions that have ended without a recap written since; trivial ones too."""
+        return [path for path in paths if self._is_missing(self.source.workspace.root / path)]
+
     def _is_missing(self, path: Path) -> bool:
         """Whether a session has ended, and no journal with its recap has been written since."""
         try:
