@@ -288,8 +288,7 @@ def _emit_rules(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
 
 
 def _emit_recaps(engine: Engine, ran: ImportRun, dry_run: bool) -> None:
-    paths = [] if dry_run else _without_recap(engine, ran)
-    if not paths:
+    if dry_run or not (paths := _without_recap(engine, ran)):
         return
     with progress("writing recaps") as report:
         done = engine.recaps.write_wanted(paths, lambda read: report(read, len(paths)))
@@ -304,9 +303,10 @@ def _written(ran: ImportRun) -> list[str]:
 
 def _without_recap(engine: Engine, ran: ImportRun) -> list[str]:
     """The sessions with new turns, and those that a killed import wrote and did not come to."""
+    engine.recaps.commit_left()  # of a killed one, too
     written = _written(ran)
     others = {result.target for result in ran.results if result.target} - {*written}
-    return [*written, *(engine.recaps.missing(sorted(others)) if ran.commit.revision else ())]
+    return [*written, *engine.recaps.missing(sorted(others))]
 
 
 def _document(ran: ImportRun, left_out: Mapping[str, int]) -> dict[str, object]:
