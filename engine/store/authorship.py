@@ -84,14 +84,15 @@ def first_committed(path: Path) -> datetime | None:
 
 def _place(path: Path) -> tuple[Path, Path] | None:
     """The top of the repository of a file, and the file without symbolic links, which may be committed in
-    its place; ``None`` if it is in none.
+    its place; ``None`` if it is in none, or in one of the whole home folder, as of settings: that is the
+    person's, from whichever machine they committed to it and even if git refuses to read it.
     """
     with contextlib.suppress(OSError, RuntimeError):
-        real = path.resolve()
+        real, home = path.resolve(), Path.home().resolve()
         for folder in real.parents:
             git = folder / ".git"
             if git.is_file() or (git / "HEAD").is_file():
-                return folder, real
+                return None if home.is_relative_to(folder) else (folder, real)
     return None
 
 

@@ -210,6 +210,19 @@ def test_the_persons_own_chats_stay_theirs(clone: Clone, sample: Path, tmp_path:
     assert not done.author and rules
 
 
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_logs_in_a_repository_of_the_whole_home_folder_are_the_persons(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch, is_readable: bool
+) -> None:
+    """Their settings, which they commit on another machine under another address."""
+    monkeypatch.setenv("HOME", str(clone.root))
+    log = clone.write(".claude/projects/x/a.jsonl", "{}")
+    clone.commit(_BO)
+    if not is_readable:
+        clone.write(".git/HEAD", "damaged")
+    assert other_author(log) == ""
+
+
 def test_a_chat_that_a_stranger_went_on_with_is_asked_for_again(clone: Clone, sample: Path) -> None:
     clone.write(NAME, chat("Please fix the parser."))
     clone.commit(_ME)
