@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -495,6 +495,15 @@ class Verdict:
     def is_express(self) -> bool:
         """Whether it also does in an agent's session."""
         return self.is_plain and self.standing >= self.at_work
+
+    def as_a_further_one(self, sentence: str) -> Verdict:
+        """The verdict on a sentence that adds something to a rule: it need not say again that it holds on, if
+        it is about things in general.
+        """
+        is_general = _SAYS["general"].search(sentence) is not None or self.standing >= PLAIN
+        if self.is_plain or not is_general or self.why not in ("", NOT_SAID):
+            return self
+        return replace(self, standing=max(self.standing, PLAIN), why="", says_so=1)
 
 
 @lru_cache(maxsize=16_384)

@@ -19,7 +19,7 @@ MAX_WAITING = 40
 """Most rules that wait for the person; beyond it the least repeated ones are not written."""
 _TOLD = 2
 """Sessions in which something must have been said that does not say that it holds on."""
-_MAYBE = 2.6
+_MAYBE = 2.0
 """Score from which it waits after the first time."""
 _COMMON = 4
 """Rules from which a word that they share says little about what one of them is about."""

@@ -29,6 +29,12 @@ _LEAD = expression(
     re.IGNORECASE,
 )
 """Filler at the start of a sentence."""
+_ADDS = expression(
+    r"\b(?:also|additionally|furthermore|moreover|(?:another|one more) thing|finally|lastly"
+    r"|(?:first|second|third)(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""Filler before what is said in addition."""
 _NEXT = (
     r"(?:please|pls|also|always|never|don['’]?t|do not|from now|going forward|make sure|let['’]?s"
     r"|we (?:always|never|use|prefer|don)|i (?:want|need|prefer|['’]d)"
@@ -101,35 +107,45 @@ _BOTH = expression(
 """One verb for two choices: "start variable names with 'n_' and method names with 'a_'"."""
 
 
-def sentences_in(own: str) -> Iterator[str]:
-    """The sentences of what a person typed, in order, without filler at the start."""
+def sentences_in(own: str) -> Iterator[tuple[str, bool]]:
+    """The sentences of what a person typed, in order, without filler at the start, and whether each says
+    something in addition.
+    """
     lines = (" ".join(line.split()) for line in own.split("\n"))
+    adds = False
     for raw in (part for line in lines for part in _SPLIT.split(line)):
         text = _SIGNS.sub("", _BULLET.sub("", raw, count=1)).strip()
         if command := _COMMAND.match(text):
             text = text[command.end() :]
         if lead := _LEAD.match(text):
+            adds = adds or _ADDS.search(lead[0]) is not None
             text = text[lead.end() :]
         text = "".join(
             character for character in " ".join(text.split()).strip(' –—,.:-"“”') if character.isprintable()
         )
         if text:
-            yield text
+            yield text, adds
+            adds = False
 
 
 def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
     """The parts of what a person typed that ask for something, with their verdicts.
 
     A sentence is split where its parts state rules of their own, or where one is about the task at hand. A
-    short sentence that only confirms the one before ("remember that", "always") is read together with it.
+    short sentence that only confirms the one before ("remember that", "always") is read together with it, and
+    one that adds something general to a rule is a rule as well.
     """
-    before = ""
-    for sentence in _joined(clause for each in sentences_in(own) for clause in _with_speech_apart(each)):
+    before, has_rule = "", False
+    said = list(sentences_in(own))
+    added = {sentence for sentence, adds in said if adds}
+    for sentence in _joined(clause for each, _ in said for clause in _with_speech_apart(each)):
         parts = _parts(sentence)
         if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[1] and judged(parts[0]).is_plain:
             parts[1:] = [part if judged(part).is_plain else f"{onward[1]}{part}" for part in parts[1:]]
         verdicts = [judged(part) for part in parts]
         whole = judged(sentence)
+        if has_rule and sentence in added:
+            whole = whole.as_a_further_one(sentence)
         if len(parts) > 1 and whole.is_plain and all(subject_of(part).values for part in parts):
             yield from ((part, whole) for part in parts)  # each chooses something of its own
         elif len(parts) > 1 and _stand_alone(verdicts):
@@ -139,7 +155,7 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
             yield joined, judged(joined)
         else:
             yield sentence, whole
-        before = sentence
+        before, has_rule = sentence, has_rule or whole.is_plain
 
 
 def _with_speech_apart(sentence: str) -> Iterator[str]:

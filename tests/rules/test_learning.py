@@ -10,7 +10,7 @@ import pytest
 from engine.engine import Engine
 from engine.rules import reading
 from engine.rules import rules as learner
-from engine.rules.rulebook import PATH, Rule
+from engine.rules.rulebook import PATH, Rule, is_unlikely
 from tests.rules.conftest import Say
 from tests.rules.test_sentences import ONE_OFF
 
@@ -54,6 +54,15 @@ def test_a_repeated_request_waits_and_no_agent_is_told_it(engine: Engine, say: S
     assert told(engine, "open a draft PR please") == ""
     engine.rules.accept([draft.id])
     assert draft.text in told(engine, "open a draft PR please")
+
+
+def test_a_request_for_a_way_of_working_waits_after_the_first_time_and_is_shown_last(
+    engine: Engine, say: Say
+) -> None:
+    say("2031-01-07", "let's cut a branch first")
+    assert in_force(engine) == []
+    branch = rule_of(engine, "branch")
+    assert (branch.state, branch.told, is_unlikely(branch)) == ("waiting", 1, True)
 
 
 def test_a_rule_told_again_without_its_value_keeps_it(engine: Engine, say: Say) -> None:

@@ -542,6 +542,27 @@ def test_rules_are_found_within_a_message_about_a_task(text: str, rules: list[st
     assert [rule.casefold() for rule in plain(text)] == [rule.casefold() for rule in rules]
 
 
+@each_case(
+    ("text", "rules"),
+    [
+        (
+            "From now on, end names of arguments in '_h'. It keeps them apart. Additionally, include the"
+            " string 'chx' in your method names.",
+            2,
+        ),
+        (
+            "From now on, end names of arguments in '_h'. Include the string 'chx' in your method names.",
+            1,
+        ),
+        ("Look at the parser. Additionally, include the string 'chx' in your method names.", 0),
+        ("From now on, end names of arguments in '_h'. Also, fix the failing test of the parser.", 1),
+        ("From now on, end names of arguments in '_h'. One more thing. Does it use 'chx' in names?", 1),
+    ],
+)
+def test_what_adds_something_general_to_a_rule_is_a_rule(text: str, rules: int) -> None:
+    assert len(plain(text)) == rules
+
+
 def test_the_judge_has_a_weight_of_each_kind_for_every_feature() -> None:
     tree = json.loads(DATA.read_bytes())
     assert len(tree["base"]) == len(KINDS) and len(tree["weights"]) > 1_000
