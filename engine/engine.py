@@ -465,7 +465,7 @@ class Engine(Parts):
     # Views.
 
     def feed(self, limit: int) -> list[FeedEntry]:
-        """The last ``limit`` feed entries, oldest first; the first says how much more of the past there is."""
+        """The last ``limit`` feed entries, oldest first; the first says if there is more past."""
         with self._filling:
             if self._past is None:
                 self._read_past()

@@ -280,8 +280,8 @@ class Past:
         self._read: set[str] = set()
 
     def next_page(self) -> tuple[list[FeedEntry], str]:
-        """The turns of the newest conversations that were not read yet, 40 or fewer long ones, and how much of
-        the past was read if that is not all. The first page has the newest commits, too.
+        """The turns of the newest conversations that were not read yet, 40 or fewer long ones, and how much
+        of the past was read if that is not all. The first page has the newest commits, too.
         """
         newest = self._conversations.newest(len(self._read) + _PAGE)
         entries: list[FeedEntry] = []
