@@ -245,17 +245,23 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     # Comparison
 
-    @command("l", "Use as the left side", "left", 1, panels=["sides"], needs=[A_SIDE])
+    @command("l", "Use as the left side", "left", 1, panels=["sides"],
+             needs=[A_SIDE, Need(lambda here: here.sides.selected.name != here.left,
+                                 "it is the left side already")])  # fmt: skip
     def as_left(self) -> None:
         """Use the selected branch or snapshot as the left side."""
         self.choose(self.sides.selected.name if self.sides.selected else "", self.right)
 
-    @command("enter r", "Use as the right side", "right", 0, panels=["sides"], needs=[A_SIDE])
+    @command("enter r", "Use as the right side", "right", 0, panels=["sides"],
+             needs=[A_SIDE, Need(lambda here: here.sides.selected.name != here.right,
+                                 "it is the right side already")])  # fmt: skip
     def as_right(self) -> None:
         """Use the selected branch or snapshot as the right side."""
         self.choose(self.left, self.sides.selected.name if self.sides.selected else "")
 
-    @command("w", "Toggle whole texts", "whole", 6, needs=[BOTH])
+    @command("w", "Toggle whole texts", "whole", 6,
+             needs=[BOTH, Need(lambda here: here.merge is None and here.files.selected.path,
+                               "select a file first")])  # fmt: skip
     def toggle_whole(self) -> None:
         """Toggle between whole texts and only the lines around changes."""
         self.is_whole = not self.is_whole

@@ -335,14 +335,12 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         if not self.loaded:
             self.loaded = True
             self.refresh()
-        oldest = self.items[1] if self.at_past and len(self.items) > 1 and self.items[0] != items[0] else None
+        oldest = self.items[1:2] if self.at_past and self.items[:1] != items[:1] else ()
         super().show(items)
         if self.following:
             self.follow()
-        elif (
-            oldest is not None and oldest in items
-        ):  # rather than the row with older ones, which would read on and on
-            self.select(items.index(oldest), by_hand=False)
+        elif oldest and oldest[0] in items:  # not the row that stands for those still to be read
+            self.select(items.index(oldest[0]), by_hand=False)
 
     @property
     def at_past(self) -> bool:
