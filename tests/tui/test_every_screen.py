@@ -194,9 +194,10 @@ async def test_each_key_that_a_footer_names_does_something(
     async with open_workbench(sample) as driven:
         driven.bench.searched = "gauge"
 
-        def seen() -> object:
+        async def seen() -> object:
             """Where one is and what is there, without notifications, which may only say why not."""
             driven.app.clear_notifications()
+            await driven.settle()
             files = {each: each.stat().st_mtime_ns for each in sample.rglob("*") if ".git" not in each.parts}
             screen = driven.app.screen
             panel = screen.panel_in_use if isinstance(screen, FullScreen) else ""
@@ -229,11 +230,10 @@ async def test_each_key_that_a_footer_names_does_something(
                     if at in tried or not command.applies(screen) or command.refusal(screen):
                         continue
                     tried.add(at)
-                    before = seen()
+                    before = await seen()
                     screen.perform(command)
                     await driven.until(lambda: not screen.waiting)  # noqa: B023
-                    await driven.settle()
-                    if seen() == before:
+                    if await seen() == before:
                         idle.append(at)
                     screen = await opened(opening.key, panel)
         assert idle == [] and len(tried) > 50
