@@ -174,17 +174,17 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         if self.merge is not None:
             merge = self.merge
             title = f"{merge.branch}: conflicts" if merge.conflicts else f"merge {merge.branch}"
-            self.text.show_page(partial(draw_merge, merge, MERGE_KEY), title, merge)
+            self.text.show_drawing(partial(draw_merge, merge, MERGE_KEY), title, merge)
         elif compared is None or item is None:
-            self.text.show_page(lambda _width, _roles: [], "", None)
+            self.text.show_drawing(None, "lines", None)
         elif not item.path:
             recall = self.recalls.get(self.pair)
-            self.text.show_page(partial(draw_overview, compared, recall, names), between, (compared, recall))
+            self.text.show_drawing(partial(draw_overview, compared, recall, names), between, names)
         else:
             diff = next(each for each in compared.diffs if each.path == item.path)
             name = f"{diff.earlier} → {diff.path}" if diff.earlier else diff.path
             draw = partial(draw_diff, diff, names, self.is_whole)
-            self.text.show_page(draw, name, (diff, names, self.is_whole))
+            self.text.show_drawing(draw, name, (item.path, names, self.is_whole))
         self.update_footer()
 
     # Events

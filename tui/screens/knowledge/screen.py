@@ -21,6 +21,7 @@ from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
+from tui.kit.panel import Drawing
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
@@ -47,7 +48,6 @@ from tui.screens.knowledge.pieces import (
     text_of,
 )
 from tui.screens.knowledge.reading import (
-    Drawing,
     EntryLinks,
     EntryText,
     Followed,
@@ -323,7 +323,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             path, line, key = step.path, 0, ("followed", step.path)
             self._ask_for(path)
             drawing = partial(draw_followed, step, state.texts.get(path))
-        self.reading.show(drawing, f"{path}:{line}" if line else path, key)
+        self.reading.show_drawing(drawing, f"{path}:{line}" if line else path, key)
         self.update_footer()
 
     def _ask_for(self, location: str) -> None:
