@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent
     from engine.lifecycle.schedule.schedule import Schedule
-    from engine.live.feed import FeedEntry
+    from engine.live.feed import FeedEntry, Past
     from engine.live.live import Live
     from engine.recall.backtest import Backtest, ToldPrompt
     from engine.recall.labels import Place
@@ -61,7 +61,7 @@ class Engine(Parts):
         self._handlers: list[Callable[[EngineEvent], None]] = []
         self.questions = Questions(self.publish, lambda: bool(self._handlers), clock)
         self._live: Live | None = None
-        self._feed_filled = False
+        self._past: Past | None = None
         self._filling = threading.Lock()
 
     @classmethod
@@ -136,6 +136,7 @@ class Engine(Parts):
 
     def start(self) -> None:
         """Starts the threads that watch the workspace, process changes and run scheduled jobs."""
+        from engine.live.feed import KEPT_ENTRIES  # noqa: PLC0415 — only for a feed
         from engine.live.live import Live  # noqa: PLC0415 — imports the watcher
 
         self.recover()
@@ -145,8 +146,8 @@ class Engine(Parts):
             if self._live is None:
                 self._live = Live(self, self.publish)
                 self._live.start()
-                if self._feed_filled:
-                    self._live.trace_past()
+                if self._past is not None:
+                    self._live.trace_past(self.feed_log.recent(KEPT_ENTRIES))
 
     def stop(self) -> None:
         """Stops the threads started by ``start``."""
@@ -464,16 +465,26 @@ class Engine(Parts):
     # Views.
 
     def feed(self, limit: int) -> list[FeedEntry]:
-        """The last ``limit`` feed entries, oldest first."""
+        """The last ``limit`` feed entries, oldest first; the first says if there is more past."""
         with self._filling:
-            if not self._feed_filled:
-                from engine.live.feed import KEPT_ENTRIES, recent_past  # noqa: PLC0415 — only for a feed
-
-                self.feed_log.fill(recent_past(self.conversations, self.repository, KEPT_ENTRIES))
-                self._feed_filled = True
-                if self._live is not None:
-                    self._live.trace_past()
+            if self._past is None:
+                self._read_past()
         return self.feed_log.recent(limit)
+
+    def read_older(self) -> None:
+        """Adds older conversations to the feed."""
+        with self._filling:
+            self._read_past()
+
+    def _read_past(self) -> None:
+        from engine.live.feed import Past  # noqa: PLC0415 — only for a feed
+
+        past = self._past or Past(self.conversations, self.repository)
+        entries, rest = past.next_page()
+        self.feed_log.add_past(entries, rest)
+        self._past = past
+        if self._live is not None:
+            self._live.trace_past(entries)
 
     def digest(self) -> DigestView:
         """The current ``knowledge/digest.md``."""

@@ -55,7 +55,8 @@ KEPT_ENTRIES = 20_000
 
 _SLACK = 1_000
 """Entries more than kept before the oldest are dropped, as late ones must be put in their places first."""
-_MAX_CONVERSATIONS = 40
+_PAGE = 40
+"""Conversations."""
 _MAX_COMMITS = 20
 
 
@@ -163,24 +164,33 @@ def note_of(trace: Trace) -> str:
 
 
 class FeedLog:
-    """Recent feed entries in memory, oldest first, at most ``KEPT_ENTRIES``. Thread-safe."""
+    """Recent feed entries in memory, oldest first. Thread-safe.
+
+    Beyond ``KEPT_ENTRIES``, and what was added of the past, a new entry drops the oldest.
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._entries: OrderedDict[str, FeedEntry] = OrderedDict()
         self._count = 0
+        self._kept = KEPT_ENTRIES
+        self._rest = ""
         self._out_of_order: dict[str, None] = {}
 
-    def fill(self, entries: Iterable[FeedEntry]) -> None:
-        """Inserts past entries before everything added since the log was created."""
+    def add_past(self, entries: Iterable[FeedEntry], rest: str) -> None:
+        """Puts past entries in their places by time; those of them that are there already stay as they are.
+
+        Args:
+            rest: How much of the past the feed reaches back to, if that is not all.
+        """
         with self._guard:
-            later = self._entries
-            self._entries = OrderedDict()
+            self._rest = rest
             for entry in entries:
-                self._add(entry)
-            for name, entry in later.items():
-                self._entries.pop(name, None)
-                self._entries[name] = entry
+                name = entry.key or self._new_name()
+                if name not in self._entries:
+                    self._entries[name] = entry
+                    self._out_of_order[name] = None
+            self._kept = max(self._kept, len(self._entries))
 
     def take(self, event: EngineEvent) -> None:
         """Adds an event. A turn that grew replaces its entry; repeated changes of one file are one entry."""
@@ -219,6 +229,7 @@ class FeedLog:
         """Moves entries that arrived late to their place by time; the others keep their order."""
         late = [(name, self._entries.pop(name)) for name in self._out_of_order if name in self._entries]
         self._out_of_order.clear()
+        late.reverse()  # of those at the same time, the first is placed first
         late.sort(key=lambda item: item[1].at, reverse=True)
         placed: OrderedDict[str, FeedEntry] = OrderedDict()
         for name, entry in self._entries.items():
@@ -229,61 +240,72 @@ class FeedLog:
         self._entries = placed
 
     def _put_in_order(self) -> None:
-        """Places late entries and drops the oldest beyond ``KEPT_ENTRIES``."""
+        """Places late entries and drops the oldest if there are too many."""
         if self._out_of_order:
             self._place_late_entries()
-        while len(self._entries) > KEPT_ENTRIES:
+        while len(self._entries) > self._kept:
             self._entries.popitem(last=False)
 
     def _add(self, entry: FeedEntry, name: str = "") -> None:
-        self._count += 1
-        name = name or entry.key or f"entry {self._count}"
+        name = name or entry.key or self._new_name()
         known = self._entries.get(name)
         if known is not None:
             entry = replace(entry, at=known.at, note=known.note)
         self._entries[name] = entry
-        if len(self._entries) > KEPT_ENTRIES + _SLACK:
+        if len(self._entries) > self._kept + _SLACK:
             self._put_in_order()
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return f"entry {self._count}"
 
     def recent(self, limit: int) -> list[FeedEntry]:
         """The last ``limit`` entries, oldest first."""
         with self._guard:
             self._put_in_order()
             if limit >= len(self._entries):
-                return list(self._entries.values())
+                entries = list(self._entries.values())
+                rest = [FeedEntry(entries[0].at, "past", self._rest)] if entries and self._rest else []
+                return [*rest, *entries]
             newest = [entry for entry, _ in zip(reversed(self._entries.values()), range(limit), strict=False)]
         return newest[::-1]
 
 
-def recent_past(conversations: Conversations, repository: Repository, limit: int) -> list[FeedEntry]:
-    """The last turns and commits with which a feed starts, oldest first.
+class Past:
+    """The turns and commits of the past, in pages from the newest on."""
 
-    Gives up to ``limit`` entries, from the 40 conversations with the newest turns at most; if there are more,
-    the first entry says so.
-    """
-    entries: list[FeedEntry] = []
-    paths = conversations.newest(_MAX_CONVERSATIONS)
-    taken = len(paths)
-    for at, path in enumerate(paths, 1):
-        conversation = conversations.read(path)
-        if conversation is None:
-            continue
-        numbered = enumerate(zip(conversation.turns, conversation.times, strict=True), conversation.first)
-        entries += [entry_of_turn(turn, at, f"{path}#{ordinal}") for ordinal, (turn, at) in numbered]
-        if len(entries) >= limit:
-            taken = at
-            break
-    try:
-        commits = repository.log(_MAX_COMMITS)
-    except RepositoryError:
-        commits = []
-    # Reversed first, so that commits made within the same second keep their order.
-    entries += [
-        FeedEntry(commit.at, "commit", commit.subject, commit.revision[:7]) for commit in reversed(commits)
-    ]
-    entries.sort(key=lambda entry: entry.at)
-    entries = entries[-limit:]
-    total = len(conversations.sizes())
-    if entries and taken < total:
-        entries.insert(0, FeedEntry(entries[0].at, "past", f"newest {taken:,} of {total:,} conversations"))
-    return entries
+    def __init__(self, conversations: Conversations, repository: Repository) -> None:
+        self._conversations = conversations
+        self._repository = repository
+        self._read: set[str] = set()
+
+    def next_page(self) -> tuple[list[FeedEntry], str]:
+        """The turns of the newest conversations that were not read yet, 40 or fewer long ones, and how much
+        of the past was read if that is not all. The first page has the newest commits, too.
+        """
+        newest = self._conversations.newest(len(self._read) + _PAGE)
+        entries: list[FeedEntry] = []
+        read = set(self._read)
+        for path in [each for each in newest if each not in read][:_PAGE]:
+            read.add(path)
+            conversation = self._conversations.read(path)
+            if conversation is None:
+                continue
+            numbered = enumerate(zip(conversation.turns, conversation.times, strict=True), conversation.first)
+            entries += [entry_of_turn(turn, at, f"{path}#{ordinal}") for ordinal, (turn, at) in numbered]
+            if len(entries) >= KEPT_ENTRIES:
+                break
+        if not self._read:
+            entries += self._commits()
+        self._read = read
+        known = self._conversations.sizes().keys()
+        rest = f"newest {len(known & read):,} of {len(known):,} conversations" if known - read else ""
+        return entries, rest
+
+    def _commits(self) -> list[FeedEntry]:
+        try:
+            commits = self._repository.log(_MAX_COMMITS)
+        except RepositoryError:
+            return []
+        # Reversed, so that commits made within the same second keep their order.
+        return [FeedEntry(each.at, "commit", each.subject, each.revision[:7]) for each in reversed(commits)]

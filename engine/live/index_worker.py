@@ -21,7 +21,10 @@ LONG = 50
 """Number of files from which a refresh reports its progress."""
 
 _EVERY = 25
-_JOIN_S = 5.0
+_JOIN_S = 0.5
+"""Seconds to wait for a refresh to abort. If it takes longer, nobody waits: it aborts as soon as it can, or
+with the process, and the index stays as it was before the batch at hand.
+"""
 
 
 class Indexing(Protocol):
@@ -51,6 +54,8 @@ class IndexWorker:
         self._guard = threading.Lock()
         self._wanted = threading.Event()
         self._stop = threading.Event()
+        self._told = 0
+        """The number of files done last reported."""
         self._thread = threading.Thread(target=self._work, name="autopoiesis-index", daemon=True)
 
     def start(self) -> None:
@@ -85,9 +90,12 @@ class IndexWorker:
                 everything = False
             except (AutopoiesisError, OSError) as error:
                 everything = True  # the changed paths are lost
+                if self._stop.is_set():
+                    return
                 self._publish(ErrorReported(self._engine.clock(), str(error)))
 
     def _refresh(self, paths: list[str] | None) -> None:
+        self._told = 0
         with contextlib.suppress(_Stopped):
             report = self._engine.refresh_index(self._progress, paths=paths)
             if report is not None and (files := report.added + report.changed + report.removed):
@@ -96,5 +104,6 @@ class IndexWorker:
     def _progress(self, done: int, total: int) -> None:
         if self._stop.is_set():
             raise _Stopped
-        if total >= LONG and (done == total or done % _EVERY == 0):
+        if total >= LONG and done != self._told and (done == total or done >= self._told + _EVERY):
+            self._told = done
             self._publish(IndexProgress(done, total))

@@ -31,7 +31,6 @@ from engine.events import (
 )
 from engine.flush.worker import FlushWorker
 from engine.live.commit_worker import CommitWorker
-from engine.live.feed import KEPT_ENTRIES
 from engine.live.followed_logs import FollowedLogs
 from engine.live.index_worker import Indexing, IndexWorker
 from engine.live.push_worker import Pushing, PushWorker
@@ -107,8 +106,6 @@ class LiveEngine(Indexing, Pushing, Protocol):
     def trace_turn(self, key: str, *, record: bool, ask: bool) -> Trace | None: ...
 
     def trace_of(self, key: str) -> Trace | None: ...
-
-    def feed(self, limit: int) -> list[FeedEntry]: ...
 
     def compile_of(self, key: str) -> Compiled | None: ...
 
@@ -206,12 +203,10 @@ class Live:
                 self._guarded(self._poll)
                 polled = time.monotonic()
 
-    def trace_past(self) -> None:
-        """Traces the messages from before the start, for an interface that shows their traces."""
+    def trace_past(self, entries: Iterable[FeedEntry]) -> None:
+        """Traces messages from before the start, for an interface that shows their traces."""
         self._shows_past = True
-        self.enqueue(
-            lambda: self._trace_one([entry.key for entry in self._engine.feed(KEPT_ENTRIES) if entry.key])
-        )
+        self.enqueue(lambda: self._trace_one([each.key for each in entries if each.key]))
 
     def _trace_one(self, keys: list[str]) -> None:
         """Traces the newest of some messages and queues the others behind current work."""

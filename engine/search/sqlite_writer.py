@@ -112,6 +112,7 @@ class SqliteWriter(Writer):
 
     def _compared(self, change: Change, data: bytes | None) -> Change:
         """Fill in the rows of a change."""
+        self._step()
         if data is not None:
             contents = chunks.split(data, change.source.path, change.source.category)
             change = replace(change, contents=contents)
@@ -134,6 +135,7 @@ class SqliteWriter(Writer):
         with self._connection:
             stamp = self._next_stamp()
             for change in compared:
+                self._step()
                 if change.known is not None and change.is_none:
                     source = change.source
                     times = (source.size, source.mtime_ns, source.ctime_ns, change.read_ns)
@@ -154,8 +156,10 @@ class SqliteWriter(Writer):
         if self._embedder is None:
             return []
         try:
-            each = batches(texts, BATCH_TEXTS)
-            packed = [vector for batch in each for vector in embedded(self._embedder, batch)]
+            packed: list[bytes] = []
+            for batch in batches(texts, BATCH_TEXTS):
+                self._step()
+                packed += embedded(self._embedder, batch)
         except EmbeddingFailed as error:
             self._without_vectors, self._embedder = str(error), None
             return []

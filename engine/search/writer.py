@@ -29,11 +29,16 @@ BATCH_FILES = 64
 BATCH_BYTES = 2 * 1024 * 1024
 
 
+class _Stopped(Exception):
+    """The refresh must stop."""
+
+
 class Writer(ABC):
     """One refresh of one index.
 
     Args:
-        stopping: Called between steps; returns whether to stop early.
+        progress: Called several times for each file. If it raises, the batches written before are kept.
+        stopping: Called as often; returns whether to stop early.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class Writer(ABC):
         self._terms = Terms()
         self._without_vectors = without_vectors
         self._stopped = False
+        self._done = self._total = 0
         self._left_out: list[Skipped] = []
         self._counts: Counter[str] = Counter()
 
@@ -89,16 +95,25 @@ class Writer(ABC):
         gone = sorted(known.keys() - {source.path for source in sources})
         if not pending and not gone:
             return False
-        self._progress(0, len(pending))
+        self._total = len(pending)
+        self._progress(0, self._total)
         for names in batches(gone, BATCH_TEXTS):
             self._remove({name: known[name] for name in names})
             self._counts["removed"] += len(names)
-        done = 0
-        for batch in self._read(pending, known):
-            self._write(batch)
-            done += len(batch)
-            self._progress(done, len(pending))
+        try:
+            for batch in self._read(pending, known):
+                self._write(batch)
+                self._step(len(batch))
+        except _Stopped:
+            self._stopped = True
         return True
+
+    def _step(self, done: int = 0) -> None:
+        """Count files as done; if the refresh must stop, the batch at hand ends here, not written."""
+        self._done += done
+        self._progress(self._done, self._total)
+        if self._done < self._total and self._stopping():
+            raise _Stopped
 
     def _sources(self, paths: Sequence[str] | None) -> tuple[list[str] | None, list[Source]]:
         """The files to have in the index, and the paths at which they are asked for."""
@@ -125,8 +140,7 @@ class Writer(ABC):
         batch: list[Read] = []
         size = 0
         for source in pending:
-            if self._must_stop():
-                break
+            self._step()
             batch.append(changes.opened(self._files, source, known.get(source.path)))
             size += source.size
             if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
@@ -134,10 +148,6 @@ class Writer(ABC):
                 batch, size = [], 0
         if batch:
             yield batch
-
-    def _must_stop(self) -> bool:
-        self._stopped = self._stopped or self._stopping()
-        return self._stopped
 
     def _count(self, change: Change, *, is_same: bool) -> None:
         """Count a file that was written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -56,11 +57,38 @@ def test_repeated_saves_of_a_file_are_one_line() -> None:
     assert [entry.text for entry in log.recent(10)] == ["knowledge/facts.md", "knowledge/tasks.md"]
 
 
-def test_past_entries_come_before_new_ones() -> None:
+def test_past_entries_take_their_places_by_time_and_those_at_the_same_time_keep_their_order() -> None:
     log = FeedLog()
     log.take(arrived("b#7", Turn("user", "18:47", (Text("new"),))))
-    log.fill([FeedEntry(NOW, "user", "old", key="a#0"), FeedEntry(NOW, "user", "new", key="b#7")])
-    assert [entry.text for entry in log.recent(10)] == ["old", "new"]
+    old = [FeedEntry(NOW - timedelta(days=1), "user", f"old {at}", key=f"a#{at}") for at in range(3)]
+    log.add_past([*old, FeedEntry(NOW, "user", "known", key="b#7")], "newest 2 of 3 conversations")
+    log.add_past([replace(old[0], at=NOW - timedelta(hours=1), text="between", key="c#0")], "")
+    assert [entry.text for entry in log.recent(10)] == ["old 0", "old 1", "old 2", "between", "new"]
+
+
+def test_older_conversations_are_read_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = engine.feed(100_000)
+    monkeypatch.setattr("engine.live.feed._PAGE", 3)
+    total = len(engine.conversations.sizes())
+    with Engine.open(engine.workspace.root) as paged:
+        for pages in range(1, total):
+            entries = paged.feed(100_000)
+            if entries[0].kind != "past":
+                break
+            assert entries[0].text == f"newest {3 * pages} of {total} conversations"
+            assert len({each.key.partition("#")[0] for each in entries if each.key}) <= 3 * pages
+            paged.read_older()
+        assert pages == -(-total // 3)
+    assert [each for each in entries if each.key] == [each for each in everything if each.key]
+
+
+def test_what_was_read_of_the_past_stays_though_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.live.feed.KEPT_ENTRIES", 10)
+    log = FeedLog()
+    past = [FeedEntry(NOW - timedelta(hours=30 - at), "user", str(at), key=f"a#{at}") for at in range(30)]
+    log.add_past(past, "")
+    log.take(ErrorReported(NOW, "one"))
+    assert [each.text for each in log.recent(100)] == [*map(str, range(1, 30)), "one"]
 
 
 def test_imported_turns_of_every_kind_take_their_places_by_time() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import IndexFailed, ReadOnly
 from engine.search import sources, writer
+from engine.search.reports import Progress
 from engine.search.results import SearchResult
 from engine.search.sqlite_writer import SqliteWriter
 from engine.store.files import Files
@@ -305,6 +306,32 @@ def test_an_interrupted_refresh_is_resumed(
     assert report.added == len(FILES) - 4
     assert index.status().state == "ready"
     assert index.verify(repair=False).sound
+
+
+def test_a_refresh_that_ends_at_any_step_keeps_the_batches_written_before(
+    filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BATCH_FILES", 2)
+    index = open_index(filled, BagOfWords())
+    steps: list[int] = []
+
+    def until(end: int) -> Progress:
+        def progress(done: int, total: int) -> None:
+            steps.append(done if total == len(FILES) else len(FILES))  # the vectors follow the files
+            if len(steps) == end:
+                raise KeyError
+
+        return progress
+
+    index.refresh(until(0))
+    ends = range(1, len(steps) + 1)
+    for end in ends:
+        steps.clear()
+        with pytest.raises(KeyError):
+            index.refresh(until(end), rebuild="from the start")
+        assert index.refresh().added == len(FILES) - steps[-1]
+        assert index.verify(repair=False).sound
+    assert len(ends) > len(FILES)
 
 
 def test_a_model_may_be_added_later(filled: Workspace, open_index: Open) -> None:

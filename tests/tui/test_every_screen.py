@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from rich.cells import cell_len
@@ -22,6 +23,7 @@ from tui.kit.commands import Commanded
 from tui.kit.full_screen import FullScreen
 from tui.kit.lanes import Lane
 from tui.kit.overlays import PageScreen
+from tui.screens.workbench.screen import OPENINGS
 
 HARMLESS_KEYS = ("G", "Y", "plus", "question_mark", "escape")
 """Keys that change nothing but what is shown, on every screen."""
@@ -178,3 +180,60 @@ async def test_the_keys_for_panels_help_and_back_work_on_every_screen(sample: Pa
             if screen is not driven.bench:
                 await driven.press("tab", *["escape"] * 3)
                 assert not screen.is_attached and driven.app.is_running
+
+
+async def test_each_key_that_a_footer_names_does_something(
+    sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_caches(sample)
+    queued(sample, map(pending, review_items()))
+    with (sample / "knowledge/facts.md").open("a") as facts:
+        facts.write("- Gauge 7 is new. [from: gauge, 2026-06-12]\n")  # so that the digest is not up to date
+    edited: list[str] = []
+    monkeypatch.setattr(Commanded, "edit_file", lambda _screen, path, *_: edited.append(path))
+    async with open_workbench(sample) as driven:
+        driven.bench.searched = "gauge"
+
+        async def seen() -> object:
+            """Where one is and what is there, without notifications, which may only say why not."""
+            driven.app.clear_notifications()
+            await driven.settle()
+            files = {each: each.stat().st_mtime_ns for each in sample.rglob("*") if ".git" not in each.parts}
+            screen = driven.app.screen
+            panel = screen.panel_in_use if isinstance(screen, FullScreen) else ""
+            return screen, panel, driven.text, driven.app.clipboard, list(edited), files
+
+        async def opened(key: str, panel: str) -> FullScreen:
+            while driven.app.screen is not driven.bench:
+                driven.app.pop_screen()
+                await driven.settle()
+            driven.bench.feed.follow()
+            driven.app.copy_to_clipboard("")
+            await driven.press(key)
+            screen = cast(FullScreen, driven.app.screen)
+            await driven.until(lambda: not screen.waiting)
+            if screen.in_line:
+                await driven.press("tab")
+            if panel in screen.offered():
+                screen.go_to(panel)
+            await driven.settle()
+            return screen
+
+        tried, idle = set(), []
+        for opening in OPENINGS:
+            catalog = (await opened(opening.key, "")).catalog
+            own = [each for each in catalog if each.footer and each.footer not in ("panel", "back", "help")]
+            for panel in catalog.panels:
+                screen = await opened(opening.key, panel)
+                for command in own:
+                    at = opening.command, command.name
+                    if at in tried or not command.applies(screen) or command.refusal(screen):
+                        continue
+                    tried.add(at)
+                    before = await seen()
+                    screen.perform(command)
+                    await driven.until(lambda: not screen.waiting)  # noqa: B023
+                    if await seen() == before:
+                        idle.append(at)
+                    screen = await opened(opening.key, panel)
+        assert idle == [] and len(tried) > 50

@@ -77,15 +77,24 @@ async def test_rows_name_sessions_if_several_are_in_view_and_mark_what_fired(sam
             assert ("●" in line) == bool(item.note and item.kind in ("user", "agent")), (line, item)
 
 
-async def test_the_first_row_says_how_much_of_the_past_is_listed(
+async def test_going_to_the_first_row_reads_older_conversations_above_it(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine_feed, "_MAX_CONVERSATIONS", 3)
+    monkeypatch.setattr(engine_feed, "_PAGE", 3)
     async with open_workbench(sample, (120, 40)) as driven:
+        feed = driven.bench.feed
         total = len(driven.bench.engine.conversations.sizes())
-        words = f"newest 3 of {total} conversations"
-        assert driven.bench.feed.items[0].text == words
-        await driven.press("g")
-        assert words[:20] in driven.text
-        await driven.press("slash")
-        assert f"filter feed · {words}" in driven.text
+        for pages in range(1, total):
+            if feed.items[0].kind != "past":
+                break
+            words = f"newest {3 * pages} of {total} conversations"
+            assert feed.items[0].text == words
+            await driven.press("slash")
+            assert f"filter feed · {words}" in driven.text
+            oldest = feed.items[1]
+            await driven.press("escape", "g")
+            assert feed.selected == oldest and feed.cursor > 0 and not feed.following
+            assert driven.bench.shown.entry == oldest and oldest.text[:20] in driven.text
+        assert pages == -(-total // 3)
+        await driven.press("g", "k")
+        assert feed.cursor == 0

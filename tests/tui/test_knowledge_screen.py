@@ -394,5 +394,7 @@ async def test_references_are_followed_and_esc_goes_back(root: Path) -> None:
         assert "Tea, not coffee." in driven.text
         await driven.press("escape")
         assert "Tea" not in driven.text and driven.screen.file == FACTS
-        await driven.press("j", "f")
-        await driven.until(lambda: "has no references" in driven.toasts)
+        await driven.press("2", "j")
+        assert "f follow  " not in driven.lines[-1]
+        await driven.press("f")
+        assert "no references here" in driven.toasts

@@ -21,6 +21,7 @@ from tui.kit.frame import Frame
 from tui.kit.messages import NextTheme, Redraw
 from tui.kit.overlays import Builder, ConfirmScreen, Offer, PageScreen, ProblemsScreen
 from tui.kit.panel import KEYS_OF, Motion
+from tui.kit.questions import QUESTION_CLOSED
 from tui.render.draw import Row, joined_within, wrap
 from tui.render.roles import Roles
 
@@ -88,6 +89,29 @@ def goes_to(
     """
     return command_of(does or f"Go to {title}{more}.", lambda screen: screen.go_to(panel), key,
                       f"Go to {title}", "panel", rank, **declared)  # fmt: skip
+
+
+def labels(
+    does: str, title: str, rank: int, needs: Sequence[Need], **declared: Any
+) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
+    """The commands for useful and for noise, which call the screen's ``label``.
+
+    Args:
+        does: The help text, with ``{}`` for the word.
+        title: The word is appended.
+    """
+
+    def labels_as(key: str, word: str, useful: bool) -> Callable[[Any], None]:
+        def do(screen: Any) -> None:
+            if screen.bench.questions.just_closed:
+                screen.say(QUESTION_CLOSED)
+            else:
+                screen.label(useful)
+
+        return command_of(does.format(word), do, key, f"{title} {word}", "useful / noise", rank,
+                          needs=[*needs, WRITABLE], **declared)  # fmt: skip
+
+    return labels_as("y", "useful", True), labels_as("n x", "noise", False)
 
 
 def filters(about: str, rank: int) -> Callable[[Any], None]:

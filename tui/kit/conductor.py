@@ -101,6 +101,10 @@ class Conductor:
         if parts:
             self._parts.ask(parts)
 
+    def read_older(self) -> None:
+        """Reads older conversations into the feed; posts ``PartsRead``."""
+        self._do(self._read_older)
+
     def fetch(self, key: str) -> None:
         """Fetches the trace and prompt of a message; posts ``TraceRead``, for the newest request only."""
         self._traces.ask(key)
@@ -171,6 +175,10 @@ class Conductor:
     def _learn(self) -> None:
         if self._engine.labels.learn():
             self._post(Notice("learned from the labels"))
+
+    def _read_older(self) -> None:
+        self._engine.read_older()
+        self.read({"feed"})
 
     def _read_parts(self, parts: Set[Part]) -> None:
         """Reads the parts one by one and posts each at once, so a slow or broken one holds up no other."""

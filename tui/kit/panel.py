@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from typing import Any, ClassVar
 
 from rich.style import Style as RichStyle
@@ -230,3 +231,39 @@ class LinesPanel(Panel):
 
     def selected_text(self) -> str:
         return "\n".join(row.text.rstrip() for row in self.lines())
+
+
+Drawing = partial[list[Row]]
+"""A function that draws lines, missing only width and roles."""
+
+
+class DrawingPanel(LinesPanel):
+    """Shows what a function draws of the selected item."""
+
+    nothing: ClassVar[str] = "nothing is selected"
+    """Shown without a drawing."""
+    _drawing: Drawing | None = None
+    _about: object = None
+
+    @property
+    def row_count(self) -> int:
+        return int(self._drawing is not None)
+
+    def show_drawing(self, drawing: Drawing | None, title: str, about: object) -> None:
+        """Shows a drawing; redraws only if it is of something else.
+
+        Args:
+            about: Identifies the item; the scroll position is kept while it is the same.
+        """
+        self.set_frame(title)
+        before, self._drawing = self._drawing, drawing
+        same, self._about = about == self._about, about
+        if before is None or drawing is None or (before.func, before.args) != (drawing.func, drawing.args):
+            self.changed()
+        if not same:
+            self.scroll_to(y=0, animate=False, force=True)
+
+    def draw(self, width: int, height: int) -> list[Row]:
+        if self._drawing is None:
+            return [Row((self.nothing, self.roles.faint))]
+        return self._drawing(width, self.roles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ from textual.containers import Container
 
 from engine.errors import AutopoiesisError
 from tui.kit.bench import Played
-from tui.kit.command import Need, command, command_of
-from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.command import Need, command
+from tui.kit.commands import filters, goes_to, labels
 from tui.kit.full_screen import ListDetail
 from tui.kit.lanes import Lane
 from tui.kit.prompt import Mode
@@ -41,15 +40,6 @@ class Rating:
 IDLE = Need(lambda here: not here.doing, "the past is being played")
 A_PROMPT = Need(lambda here: (item := here.prompts.selected) and item.prompt, "no prompt is selected")
 A_PLACE = Need(lambda here: here.panel_in_use == "prompts" or A_PROMPT.met(here), A_PROMPT.reason)
-
-
-def _rates(key: str, word: str, useful: bool) -> Callable[[BacktestScreen], None]:
-    return command_of(
-        f"Rate what was told as {word}; in the list, everything beside the prompt. Ratings are examples for "
-        "the model that is learned from your past; noise is not told again unless it answers a message.",
-        lambda screen: screen.rate(useful), key, title=f"Rate as {word}", footer="useful / noise",
-        rank=4, needs=[A_PROMPT, WRITABLE],
-    )  # fmt: skip
 
 
 class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
@@ -211,10 +201,13 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
 
     # Rating
 
-    rate_useful = _rates("y", "useful", True)
-    rate_noise = _rates("n x", "noise", False)
+    label_useful, label_noise = labels(
+        "Rate what was told as {}; in the list, everything beside the prompt. Ratings are examples for the "
+        "model that is learned from your past; noise is not told again unless it answers a message.",
+        "Rate as", 4, [A_PROMPT],
+    )  # fmt: skip
 
-    def rate(self, useful: bool) -> None:
+    def label(self, useful: bool) -> None:
         """Records the user's rating of the selected passage, or of all of the selected prompt."""
         item, passage = self.prompts.selected, self.told.passage
         if item is None or item.prompt is None:

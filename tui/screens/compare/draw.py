@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 
-from tui.kit.panel import LinesPanel
+from tui.kit.panel import DrawingPanel
 from tui.kit.rows import KeyedRows
 from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, day, plural
@@ -126,7 +126,6 @@ class FilesPanel(KeyedRows[FileItem], panel="files", number="2", words="differen
         return item.path
 
 
-Draw = Callable[[int, Roles], list[Row]]
 Names = tuple[str, str]
 
 
@@ -138,20 +137,8 @@ class Pair(NamedTuple):
     differ: bool = False
 
 
-class TextPanel(LinesPanel, panel="text", number="3", words=""):
-    _draw: Draw | None = None
-    _about: object = None
-
-    def show_page(self, draw: Draw, title: str, about: object) -> None:
-        """Shows a page from the top; an unchanged ``about`` keeps the scroll position."""
-        if about != self._about:
-            self._about, self._draw = about, draw
-            self.changed()
-            self.scroll_to(y=0, animate=False, force=True)
-        self.set_frame(title or "lines")
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        return self._draw(width, self.roles) if self._draw is not None else []
+class TextPanel(DrawingPanel, panel="text", number="3", words=""):
+    nothing = ""
 
 
 def _pairs(diff: FileDiff) -> list[Pair]:

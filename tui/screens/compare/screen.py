@@ -174,17 +174,17 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         if self.merge is not None:
             merge = self.merge
             title = f"{merge.branch}: conflicts" if merge.conflicts else f"merge {merge.branch}"
-            self.text.show_page(partial(draw_merge, merge, MERGE_KEY), title, merge)
+            self.text.show_drawing(partial(draw_merge, merge, MERGE_KEY), title, merge)
         elif compared is None or item is None:
-            self.text.show_page(lambda _width, _roles: [], "", None)
+            self.text.show_drawing(None, "lines", None)
         elif not item.path:
             recall = self.recalls.get(self.pair)
-            self.text.show_page(partial(draw_overview, compared, recall, names), between, (compared, recall))
+            self.text.show_drawing(partial(draw_overview, compared, recall, names), between, names)
         else:
             diff = next(each for each in compared.diffs if each.path == item.path)
             name = f"{diff.earlier} → {diff.path}" if diff.earlier else diff.path
             draw = partial(draw_diff, diff, names, self.is_whole)
-            self.text.show_page(draw, name, (diff, names, self.is_whole))
+            self.text.show_drawing(draw, name, (item.path, names, self.is_whole))
         self.update_footer()
 
     # Events
@@ -245,17 +245,23 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     # Comparison
 
-    @command("l", "Use as the left side", "left", 1, panels=["sides"], needs=[A_SIDE])
+    @command("l", "Use as the left side", "left", 1, panels=["sides"],
+             needs=[A_SIDE, Need(lambda here: here.sides.selected.name != here.left,
+                                 "it is the left side already")])  # fmt: skip
     def as_left(self) -> None:
         """Use the selected branch or snapshot as the left side."""
         self.choose(self.sides.selected.name if self.sides.selected else "", self.right)
 
-    @command("enter r", "Use as the right side", "right", 0, panels=["sides"], needs=[A_SIDE])
+    @command("enter r", "Use as the right side", "right", 0, panels=["sides"],
+             needs=[A_SIDE, Need(lambda here: here.sides.selected.name != here.right,
+                                 "it is the right side already")])  # fmt: skip
     def as_right(self) -> None:
         """Use the selected branch or snapshot as the right side."""
         self.choose(self.left, self.sides.selected.name if self.sides.selected else "")
 
-    @command("w", "Toggle whole texts", "whole", 6, needs=[BOTH])
+    @command("w", "Toggle whole texts", "whole", 6,
+             needs=[BOTH, Need(lambda here: here.merge is None and here.files.selected.path,
+                               "select a file first")])  # fmt: skip
     def toggle_whole(self) -> None:
         """Toggle between whole texts and only the lines around changes."""
         self.is_whole = not self.is_whole

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
-from tui.kit.command import Need, command
+from tui.kit.command import Need, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import FullScreen
 from tui.kit.messages import Burst
@@ -73,6 +74,14 @@ class WriteRequest:
 
 
 A_PROMPT = Need(lambda here: here.state.compiled, "there is no prompt")
+
+
+def _to_message(key: str, direction: str, further: str, step: int) -> Callable[[Any], None]:
+    return command_of(f"Show the prompt of the {direction} message in the feed.",
+                      lambda screen: screen.bench.feed.select(screen.message_beyond(step)),
+                      key, f"{direction.capitalize()} message in the feed", "message", 10,
+                      needs=[Need(lambda here: here.message_beyond(step) >= 0,
+                                  f"no {further} message")])  # fmt: skip
 
 
 class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
@@ -489,26 +498,14 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             self.go_to("sections")
         self.lay_out()
 
-    def message(self, step: int) -> None:
-        """Selects the next message in the feed, in the direction of ``step``, that has a prompt."""
+    def message_beyond(self, step: int) -> int:
+        """The next row of the feed in the direction of ``step`` that has a prompt; -1 if there is none."""
         feed = self.bench.feed
-        at = feed.cursor + step
-        while 0 <= at < feed.row_count:
-            if feed.item_at(at).key:
-                feed.select(at)
-                return
-            at += step
-        self.say("no later message" if step > 0 else "no earlier message")
+        rows = range(feed.cursor + step, feed.row_count if step > 0 else -1, step)
+        return next((at for at in rows if feed.item_at(at).key), -1)
 
-    @command("J", "Next message in the feed", "message", 10)
-    def next_message(self) -> None:
-        """Show the prompt of the next message in the feed."""
-        self.message(1)
-
-    @command("K", "Previous message in the feed", "message", 10)
-    def previous_message(self) -> None:
-        """Show the prompt of the previous message in the feed."""
-        self.message(-1)
+    next_message = _to_message("J", "next", "later", 1)
+    previous_message = _to_message("K", "previous", "earlier", -1)
 
     # Input lines
 

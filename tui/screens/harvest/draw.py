@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui.kit.panel import LinesPanel
+from tui.kit.panel import DrawingPanel
 from tui.kit.rows import KeyedRows
 from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, dollars, plural, sizes
@@ -260,21 +260,8 @@ class ProgressPanel(KeyedRows[StageItem], panel="progress", words="conversations
 _fact = partial(fact, labels=_LABEL)
 
 
-class OutcomePanel(LinesPanel, panel="outcome", words="result"):
+class OutcomePanel(DrawingPanel, panel="outcome", words="result"):
     """Step 4: the result."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._progress = Progress({})
-        self._review_key = ""
-
-    def show_outcome(self, progress: Progress, review_key: str) -> None:
-        if (progress, review_key) != (self._progress, self._review_key):
-            self._progress, self._review_key = progress, review_key
-            self.changed()
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        return draw_outcome(self._progress, self._review_key, width, self.roles)
 
 
 def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) -> list[Row]:

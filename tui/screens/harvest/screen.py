@@ -28,6 +28,7 @@ from tui.screens.harvest.draw import (
     ProgressPanel,
     SurveyPanel,
     SwitchesPanel,
+    draw_outcome,
 )
 from tui.screens.harvest.run import HarvestRun
 from tui.screens.harvest.state import HarvestState, Price, Step, SurveyRead, read_survey
@@ -262,7 +263,8 @@ class HarvestScreen(
             current = next((at for at, each in enumerate(stages) if each.sign == "…"), -1)
             self.progress_list.show_stages(stages, current, run=state.run is not None)
         elif state.progress is not None:
-            self.outcome.show_outcome(state.progress, self.bench.key_of("open_review"))
+            drawing = partial(draw_outcome, state.progress, self.bench.key_of("open_review"))
+            self.outcome.show_drawing(drawing, "", None)
         self.steps.fit()
         self.tick_while(state.running)
         self.update_footer()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -13,8 +12,8 @@ from textual.containers import Container
 
 from engine.agents.audit import Audit, AuditEntry
 from engine.agents.week import Week, week_of
-from tui.kit.command import Need, command, command_of
-from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.command import Need, command
+from tui.kit.commands import filters, goes_to, labels
 from tui.kit.full_screen import ListDetail, unreadable
 from tui.kit.lanes import Lane
 from tui.render.draw import Row
@@ -38,15 +37,6 @@ CHOSEN = Need(
     lambda here: (entry := here.injections.selected) and entry.injection,
     "only what was chosen for a message can be rated",
 )
-
-
-def _judges(key: str, word: str, useful: bool) -> Callable[[InjectionsScreen], None]:
-    return command_of(
-        f"Rate the selected section as {word}; in the list, the whole injection. A topic's rating becomes a "
-        "label for tuning; a file's rating affects its ranking.",
-        lambda screen: screen.judge(useful), key, title=f"Rate as {word}", footer="useful / noise",
-        rank=4, needs=[CHOSEN, WRITABLE],
-    )  # fmt: skip
 
 
 class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("words",)):
@@ -194,10 +184,13 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
 
     # Rating
 
-    judge_useful = _judges("y", "useful", True)
-    judge_noise = _judges("n x", "noise", False)
+    label_useful, label_noise = labels(
+        "Rate the selected section as {}; in the list, the whole injection. A topic's rating becomes a label "
+        "for tuning; a file's rating affects its ranking.",
+        "Rate as", 4, [CHOSEN],
+    )  # fmt: skip
 
-    def judge(self, useful: bool) -> None:
+    def label(self, useful: bool) -> None:
         """Records the user's rating of the selected section, or of the whole selected injection."""
         entry, in_pieces = self.injections.selected, self.panel_in_use == "pieces"
         if in_pieces and self.pieces.piece is None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from engine.store.cron import OFF
-from tui.kit.panel import LinesPanel
+from tui.kit.panel import DrawingPanel
 from tui.kit.rows import KeyedRows
 from tui.render.draw import Row, labelled, wrap
 from tui.render.figures import clock, count, day, local, milliseconds
@@ -171,25 +171,6 @@ def minute(at: datetime) -> str:
     return f"{local(at):%Y-%m-%d %H:%M}"
 
 
-class RunsPage(LinesPanel, panel="runs", number="2", words="job"):
+class RunsPage(DrawingPanel, panel="runs", number="2", words="job"):
     signs = (*SIGNS.values(), (RUNNING, "running"))
-
-    item: JobItem | None = None
-
-    def show_item(self, item: JobItem | None) -> None:
-        if item == self.item:
-            return
-        other = item is None or self.item is None or item.row.name != self.item.row.name
-        self.item = item
-        self.changed()
-        if other:
-            self.scroll_to(y=0, animate=False, force=True)
-        self.summarise()
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        if self.item is None:
-            return [Row(("no job is selected", self.roles.faint))]
-        return draw_page(self.item, width, self.roles)
-
-    def summarise(self) -> None:
-        self.set_frame(self.item.row.name if self.item is not None else "")
+    nothing = "no job is selected"

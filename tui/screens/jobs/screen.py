@@ -19,7 +19,7 @@ from tui.kit.messages import Burst
 from tui.render.draw import Row
 from tui.render.figures import count
 from tui.render.roles import Roles
-from tui.screens.jobs.draw import JobItem, JobsPanel, RunsPage
+from tui.screens.jobs.draw import JobItem, JobsPanel, RunsPage, draw_page
 
 if TYPE_CHECKING:
     from engine.lifecycle.schedule.job import By, JobRow, JobRun
@@ -124,7 +124,9 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
         self.show_selected()
 
     def show_selected(self) -> None:
-        self.runs.show_item(self.jobs.selected)
+        item = self.jobs.selected
+        name = item.row.name if item is not None else ""
+        self.runs.show_drawing(partial(draw_page, item) if item is not None else None, name, name)
         self.update_footer()
 
     def _note(self, width: int, roles: Roles) -> list[Row]:

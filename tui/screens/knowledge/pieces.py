@@ -183,6 +183,16 @@ def name_of(piece: Piece) -> str:
             return heading
 
 
+def text_of(piece: Piece) -> str:
+    """An item's text in full, or its name."""
+    match piece:
+        case LinePiece(entry=line):
+            return "\n".join(line.lines)
+        case NotesPiece(notes=notes):
+            return "\n".join((notes.path, *(f"- {each.text}" for each in notes.entries)))
+    return name_of(piece)
+
+
 def key_of(piece: Piece) -> tuple[str, str]:
     """Identifies an item across changes elsewhere in its file."""
     match piece:

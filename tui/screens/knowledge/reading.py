@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 
 from engine.store.paths import is_shared
-from tui.kit.panel import LinesPanel
+from tui.kit.panel import DrawingPanel
 from tui.render.digest import digest_lines
 from tui.render.draw import Row, bar, labelled, wrap
 from tui.render.figures import count, plural, sizes
@@ -28,8 +27,6 @@ MAX_LINES = 2000
 LINKS = 40
 """References listed per direction."""
 _LABEL = 10
-Drawing = partial[list[Row]]
-"""One of the ``draw_…`` functions, missing only width and roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,38 +60,8 @@ class Followed:
         return self.targets[self.at]
 
 
-class ReadingPanel(LinesPanel, panel="reading", number="3", words=""):
+class ReadingPanel(DrawingPanel, panel="reading", number="3", words=""):
     signs = (("▸", "the file b assigns the notes to; space selects the next"),)
-
-    _drawing: Drawing | None = None
-    _shown: object = None
-    _key: object = None
-
-    @property
-    def row_count(self) -> int:
-        return int(self._drawing is not None)
-
-    def show(self, drawing: Drawing | None, title: str, key: object) -> None:
-        """Shows an item; redraws only if it changed.
-
-        Args:
-            drawing: ``None`` if nothing is selected.
-            key: Identifies the item; the scroll position is kept while it is the same.
-        """
-        self.set_frame(title)
-        shown = (key, drawing and (drawing.func, drawing.args))
-        if shown == self._shown:
-            return
-        same = key == self._key
-        self._drawing, self._key, self._shown = drawing, key, shown
-        self.changed()
-        if not same:
-            self.scroll_to(y=0, animate=False, force=True)
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        if self._drawing is None:
-            return [Row(("nothing is selected", self.roles.faint))]
-        return self._drawing(width, self.roles)
 
 
 def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:

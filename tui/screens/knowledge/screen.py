@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.containers import Container, Horizontal
 from engine.context.views import DIGEST_PATH
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
+from engine.knowledge.references import references
 from engine.store.commit_message import commit_message
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import locate
@@ -20,6 +21,7 @@ from tui.kit.command import Need, command
 from tui.kit.commands import ROWS, WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
+from tui.kit.panel import Drawing
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
@@ -41,12 +43,11 @@ from tui.screens.knowledge.pieces import (
     group_items,
     group_of,
     key_of,
-    name_of,
     path_of,
     pieces_of,
+    text_of,
 )
 from tui.screens.knowledge.reading import (
-    Drawing,
     EntryLinks,
     EntryText,
     Followed,
@@ -135,6 +136,11 @@ class KnowledgeState:
             self._pieces[self.group] = pieces_of(self.read, self.unclear, self.group)
         return self._pieces[self.group]
 
+    def names(self) -> frozenset[str]:
+        """The names of entries and skills, in lower case."""
+        scan = self.read.scan if self.read is not None else None
+        return frozenset(each.name.casefold() for each in scan.entries) if scan is not None else frozenset()
+
     # The selected candidate of unclear notes
 
     def marked(self, piece: NotesPiece) -> int:
@@ -151,6 +157,12 @@ class KnowledgeState:
         """The selected candidate; ``None`` if there are none."""
         question = piece.question
         return question.candidates[self.marked(piece)] if question and question.candidates else None
+
+
+@lru_cache(maxsize=1)
+def refers(text: str, names: frozenset[str]) -> bool:
+    """Whether a text has what may be a reference: a link, a path, or the name of an entry."""
+    return any(each.kind != "name" or each.target.casefold() in names for each in references(text))
 
 
 Place = tuple[str, int, int]
@@ -311,7 +323,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             path, line, key = step.path, 0, ("followed", step.path)
             self._ask_for(path)
             drawing = partial(draw_followed, step, state.texts.get(path))
-        self.reading.show(drawing, f"{path}:{line}" if line else path, key)
+        self.reading.show_drawing(drawing, f"{path}:{line}" if line else path, key)
         self.update_footer()
 
     def _ask_for(self, location: str) -> None:
@@ -441,7 +453,22 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             return self.state.trail[-1].path, 0
         return path_of(self.state.group, self.selected())
 
-    @command("f", "Follow reference", "follow", 8, needs=[ROWS])
+    @property
+    def refers(self) -> bool:
+        """Whether what is shown refers to another file, or is not read yet."""
+        state, piece = self.state, self.pieces.selected
+        if state.trail or isinstance(piece, EntryPiece):
+            known = state.texts.get(state.trail[-1].path if state.trail else path_of(state.group, piece)[0])
+            text = known.text if known is not None else None
+        else:
+            text = text_of(piece) if piece is not None else ""
+            text = (
+                text.partition("\n")[2] if isinstance(piece, NotesPiece) else text
+            )  # its first line is a path
+        return text is None or refers(text, state.names())
+
+    @command("f", "Follow reference", "follow", 8,
+             needs=[ROWS, Need(lambda here: here.refers, "there are no references here")])  # fmt: skip
     def follow(self) -> None:
         """Show the file the current item links to, by wikilink, link or path; esc goes back."""
         piece = self.pieces.selected
@@ -465,18 +492,13 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         """Whether a reference was followed, and there are others."""
         return bool(self.state.trail) and len(self.state.trail[-1].targets) > 1
 
-    @command("y", "Copy the text", "copy", 12, needs=[ROWS])
+    @command("y", "Copy the text", "copy", 12,
+             needs=[Need(lambda here: here.pieces.selected, "nothing is selected")])  # fmt: skip
     def copy_piece(self) -> None:
         """Copy the text of the selected item."""
         piece = self.pieces.selected
-        if isinstance(piece, LinePiece):
-            self.copy_text("\n".join(piece.entry.lines))
-        elif isinstance(piece, NotesPiece):
-            self.copy_text("\n".join((piece.notes.path, *(f"- {each.text}" for each in piece.notes.entries))))
-        elif piece is not None:
-            self.copy_text(name_of(piece))
-        else:
-            self.say("nothing is selected")
+        if piece is not None:
+            self.copy_text(text_of(piece))
 
     @command("Y", "Copy everything shown", needs=[ROWS])
     def copy(self) -> None:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Self
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from tui.kit.command import Need, command, command_of
-from tui.kit.commands import WRITABLE, filters, goes_to
+from tui.kit.command import Need, command
+from tui.kit.commands import WRITABLE, filters, goes_to, labels
 from tui.kit.full_screen import ListDetail, committed, unreadable
 from tui.kit.lanes import Lane
 from tui.kit.panel import Motion
-from tui.kit.questions import QUESTION_CLOSED
 from tui.render.draw import Row, wrap
 from tui.render.figures import count
 from tui.render.roles import Roles
@@ -23,7 +22,6 @@ from tui.screens.playbooks.draw import PastPanel, PlaybookItem, PlaybooksPanel, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from engine.engine import Engine
     from engine.playbooks.draft import Draft
@@ -60,13 +58,6 @@ A_PROPOSAL = Need(lambda here: here.draft, "no agent proposed it")
 A_FILE = Need(lambda here: here.file, "the selection is not a file")
 NO_MATCH = "nothing matches; esc shows all"
 SOMETHING = Need(lambda here: here.past.selected or here.draft, "no past message is selected")
-
-
-def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
-    return command_of(f"Label the playbook as {word} for the selected message, then go to the next message.",
-                      lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
-                      panels=["past"], footer="useful / noise", rank=1,
-                      needs=[A_MESSAGE, WRITABLE])  # fmt: skip
 
 
 class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)):
@@ -263,9 +254,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
 
     def label(self, useful: bool) -> None:
         row, item = self.past.selected, self.playbooks.selected
-        if self.bench.questions.just_closed:
-            self.say(QUESTION_CLOSED)
-        elif row is not None and item is not None:
+        if row is not None and item is not None:
             self._labels.append((item.name, row))
             self._writes.ask((item.name, row, useful))
             self.relabelled(item.name, row, useful)
@@ -276,8 +265,10 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         self.relabelled(name, row, row.useful)
         self.say(problem, error=True)
 
-    label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n x", "noise", False)
+    label_useful, label_noise = labels(
+        "Label the playbook as {} for the selected message, then go to the next message.",
+        "Label the message:", 1, [A_MESSAGE], panels=["past"],
+    )  # fmt: skip
 
     @command("u", "Undo the last label", "undo", 3, needs=[A_LABEL, WRITABLE])
     def unlabel(self) -> None:

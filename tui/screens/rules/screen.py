@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,6 +13,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from engine.errors import AutopoiesisError
 from engine.rules.rulebook import Rule, Rulebook, is_unlikely, most_told
 from engine.rules.watch import watcher_path, what_breaks
 from tui.kit.command import Need, command
@@ -68,10 +70,20 @@ class Table:
     book: Rulebook = field(default_factory=Rulebook)
     rules: tuple[Rule, ...] = ()
     """The book's rules in the order of the list."""
+    can_undo: bool = False
+    """Whether there is a change of the rules to undo."""
     unlikely: frozenset[str] = frozenset()
     """The ids of those that are less likely to be rules, as the command line leaves them out."""
     problem: str = ""
     loading: bool = False
+
+
+def read_table(rules: Rules) -> Table:
+    book, can_undo = rules.book(), False
+    with contextlib.suppress(AutopoiesisError):
+        can_undo = bool(rules.last_change())
+    unlikely = frozenset(each.id for each in book.rules if is_unlikely(each))
+    return Table(book, tuple(most_told(book.rules)), can_undo, unlikely)
 
 
 def look_up(engine: Engine, rule: Rule) -> WhyView:
@@ -127,7 +139,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         self.evidence: WhyView | None = None
         """That for the rule selected last; ``None`` to look it up again."""
         self._reads = self.plain_lane(
-            lambda: self._read_table(rules.book()),
+            partial(read_table, rules),
             self._take,
             lambda problem: self._take(Table(problem=problem)),
         )
@@ -222,12 +234,6 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         if table.rules:
             return [Row((f"no rules {KEPT[self.kept]}; s shows all", roles.muted))]
         return draw_none(width, roles)
-
-    @staticmethod
-    def _read_table(book: Rulebook) -> Table:
-        return Table(
-            book, tuple(most_told(book.rules)), frozenset(each.id for each in book.rules if is_unlikely(each))
-        )
 
     def _take(self, table: Table) -> None:
         self.table = table
@@ -368,7 +374,9 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             self._change(lambda rules: rules.merge(mark, rule.id), "merged")
         self.show()
 
-    @command("z", "Undo the last change", "undo", 10, needs=[WRITABLE])
+    @command("z", "Undo the last change", "undo", 10,
+             needs=[Need(lambda here: here.table.can_undo, "no change of the rules to undo"),
+                    WRITABLE])  # fmt: skip
     def undo(self) -> None:
         """Undo the last change to the rules, using git; press again for the one before. Asks first."""
         self._last.ask(None)

@@ -14,7 +14,6 @@ from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import FullScreen
 from tui.kit.lanes import Lane
 from tui.kit.messages import Burst
-from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
 from tui.render.safe import visible
 from tui.render.search import Hit, Words, lines_of
@@ -49,6 +48,7 @@ POLL_S = 1.0
 """How often to check on an index that is being built."""
 
 
+RESULTS = Need(lambda here: here.results.row_count > 1, "there is no other result")
 A_RESULT = Need(lambda here: here.results.selected, "no result is selected")
 ITS_FILE = Need(lambda here: here.file, "the file no longer exists")
 
@@ -344,15 +344,15 @@ class SearchScreen(FullScreen, panels=("results", "preview", "why"), lines=("que
         """Edit the query. Results update as you type; enter goes to them."""
         self.open_line("query", "search", self.prompt.input.value)
 
-    @command("n", "Next result", "next / previous", 18, needs=[A_RESULT])
+    @command("n", "Next result", "next / previous", 18, needs=[A_RESULT, RESULTS])
     def next_result(self) -> None:
         """Select the next result, from any panel."""
-        self.results.move(Motion.DOWN)
+        self.results.turn(1)
 
-    @command("N", "Previous result", "next / previous", 18, needs=[A_RESULT])
+    @command("N", "Previous result", "next / previous", 18, needs=[A_RESULT, RESULTS])
     def previous_result(self) -> None:
         """Select the previous result, from any panel."""
-        self.results.move(Motion.UP)
+        self.results.turn(-1)
 
     def unzoom(self) -> None:
         """Show all panels again."""

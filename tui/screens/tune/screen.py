@@ -13,12 +13,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from tui.kit.command import Need, command, command_of
-from tui.kit.commands import WRITABLE, goes_to
+from tui.kit.commands import WRITABLE, goes_to, labels
 from tui.kit.full_screen import FullScreen, committed
 from tui.kit.messages import Burst
 from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
-from tui.kit.questions import QUESTION_CLOSED
 from tui.kit.rows import RowList
 from tui.render.roles import PLAIN
 from tui.render.words import label_word
@@ -81,15 +80,6 @@ def _step(
         rank=rank,
         needs=THRESHOLDS,
     )
-
-
-def _labels(key: str, word: str, useful: bool) -> Callable[[Any], None]:
-    return command_of(
-        f"Label the topic as {word} for the selected message, then go to the next. Its score and those of "
-        "messages like it move.",
-        lambda screen: screen.label(useful), key, title=f"Label the message: {word}",
-        footer="useful / noise", rank=10, needs=[*DECISION, WRITABLE],
-    )  # fmt: skip
 
 
 class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("filter",)):
@@ -473,9 +463,6 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     def label(self, useful: bool) -> None:
         state = self.state
         item, table = self.decisions.selected, state.table
-        if self.bench.questions.just_closed:
-            self.say(QUESTION_CLOSED)
-            return
         if item is None or table is None:
             return
         before = item.useful if item.by == "person" else None
@@ -485,8 +472,11 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         self.decisions.move(Motion.DOWN)
         self.show()
 
-    label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n x", "noise", False)
+    label_useful, label_noise = labels(
+        "Label the topic as {} for the selected message, then go to the next. Its score and those of "
+        "messages like it move.",
+        "Label the message:", 10, DECISION,
+    )  # fmt: skip
 
     @command("u", "Undo the last label", needs=THRESHOLDS)
     def unlabel(self) -> None:

@@ -212,6 +212,8 @@ class WorkbenchTyping(FullScreen):
     def _row_moved(self, moved: RowList.Moved) -> None:
         if moved.panel is self.feed and (moved.by_hand or not self.shown.trying):
             self.show_row()
+        if moved.panel is self.feed and moved.by_hand and self.feed.at_past:
+            self.conductor.read_older()
         self.update_footer()
 
     @on(ActivationPanel.Moved)

@@ -178,7 +178,7 @@ KINDS: dict[FeedKind, tuple[str, str]] = {
     "job": ("↺", "a job ran"),
     "hook": ("⇥", "an injection into an agent, or a captured session"),
     "error": ("!", "an error"),
-    "past": ("…", "the feed begins with the newest conversations; search finds the others"),
+    "past": ("…", "older conversations, which g reads"),
 }
 """The sign of each kind of row and its meaning."""
 
@@ -319,11 +319,10 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         """Shows counts beside the title and the position below."""
         total, rows = len(self.items), self.row_count
         beside = f"{count(rows)} of {count(total)}" if self.query_text else ""
-        chosen = self.selected
         if self.query_text:
             below = f"/{self.query_text}"
-        elif chosen is not None and chosen.kind == "past":
-            below = "older ones: s searches them · G follows"
+        elif self.at_past:
+            below = "reading older ones … · s searches them · G follows"
         elif self.following or not rows:
             below = "following" if rows else ""
         else:
@@ -336,9 +335,17 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
         if not self.loaded:
             self.loaded = True
             self.refresh()
+        oldest = self.items[1:2] if self.at_past and self.items[:1] != items[:1] else ()
         super().show(items)
         if self.following:
             self.follow()
+        elif oldest and oldest[0] in items:  # not the row that stands for those still to be read
+            self.select(items.index(oldest[0]), by_hand=False)
+
+    @property
+    def at_past(self) -> bool:
+        """Whether the row that stands for older conversations is selected."""
+        return self.selected is not None and self.selected.kind == "past"
 
     def taken(self, start: int) -> None:
         """Updates the newest day, looking only at new rows when the feed has only grown."""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from engine.context.views import DIGEST_PATH, LEDGER_PATH
 from engine.live.feed import FeedEntry
 from tui.kit.command import Command, Need, command, command_of
-from tui.kit.commands import ROWS, WRITABLE, goes_to
+from tui.kit.commands import ROWS, WRITABLE, goes_to, labels
 from tui.kit.editor import file_of
 from tui.kit.prompt import Composer
-from tui.kit.questions import QUESTION_CLOSED
 from tui.render.budget import prompt_lines
 from tui.render.explain import detail
 from tui.render.safe import first_line
@@ -148,19 +147,6 @@ LOGGED = Need(
     "a message you try is not in the decision log",
 )
 A_TOPIC = Need(lambda here: here.selected_topic, "no topic is selected")
-
-
-def _labels(key: str, word: str, useful: bool) -> Callable[[Workbench], None]:
-    return command_of(
-        f"Label the selected topic as {word} for this message. Its score and those of messages like it move.",
-        lambda bench: bench.label(useful),
-        key,
-        title=f"Label the topic: {word}",
-        panels=["activation"],
-        footer="useful / noise",
-        rank=22,
-        needs=[A_TOPIC, LOGGED, WRITABLE],
-    )
 
 
 class Workbench(
@@ -307,13 +293,13 @@ class Workbench(
 
     def label(self, useful: bool) -> None:
         row, key = self.activation.selected, self.activation.shown.key
-        if self.questions.just_closed:
-            self.say(QUESTION_CLOSED)
-        elif row is not None and key:
+        if row is not None and key:
             self.conductor.label(key, row.topic, useful)
 
-    label_useful = _labels("y", "useful", True)
-    label_noise = _labels("n x", "noise", False)
+    label_useful, label_noise = labels(
+        "Label the selected topic as {} for this message. Its score and those of messages like it move.",
+        "Label the topic:", 22, [A_TOPIC, LOGGED], panels=["activation"],
+    )  # fmt: skip
 
     @command("u", "Undo the last label", panels=["activation"], needs=[WRITABLE])
     def unlabel(self) -> None:
