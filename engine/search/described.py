@@ -44,7 +44,7 @@ def describe(
         apsw.Error: The index is damaged: a chunk is missing or differs from what was written.
     """
     texts = engine.texts([one.chunk for one in chosen])
-    finder = matches.Finder(terms, matches.stemmer()) if in_full else None
+    finder = matches.Finder(terms) if in_full else None
     results: list[SearchResult] = []
     for one in chosen:
         start, end, heading, date, speaker, about, text = texts[one.chunk]

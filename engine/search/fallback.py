@@ -71,7 +71,7 @@ def search(
         time_limit_s: Seconds after which the results so far are returned.
     """
     clock = _Clock(time_limit_s)
-    finder = matches.Finder(terms, matches.stemmer())
+    finder = matches.Finder(terms)
     sources = {
         source.path: source
         for source in all_sources(workspace)

@@ -215,7 +215,9 @@ def test_interrupted_vectors_are_resumed_by_the_next_index(many: Workspace, open
     assert index.verify(repair=False).sound
 
 
-def test_a_model_that_fails_midway_is_asked_again_by_the_next_refresh(many: Workspace, open_index: Open) -> None:
+def test_a_model_that_fails_midway_is_asked_again_by_the_next_refresh(
+    many: Workspace, open_index: Open
+) -> None:
     embedder = SlowBag(room=1)
     index = open_index(many, embedder)
     chunks = index.refresh().chunks
