@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
-    from engine.search.storage import State, Storage, Turn
+    from engine.search.state import State
+    from engine.search.storage import Storage, Turn
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -309,8 +310,8 @@ class SearchIndex:
                 vector = self._query_vector(wanted, request.meant)
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
 
-            engine = state.engine(0 if vector is None else len(vector))
-            return answer(engine, self._numbers_of, request, vector, settings, self._references())
+            state.dimensions = 0 if vector is None else len(vector)
+            return answer(state, self._numbers_of, request, vector, settings, self._references())
 
     def _numbers_of(self, word: str) -> list[int]:
         with self._one_term:

@@ -15,7 +15,7 @@ from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
 
 if TYPE_CHECKING:
-    from engine.search.storage import State
+    from engine.search.state import State
 
 _BATCH = 4_096
 _MOST = 8
