@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
 from engine.search import vectors
-from engine.search.embeddings import EMBEDDING_FAULTS, as_slow, query_vector
+from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable, VerifyReport
@@ -97,7 +97,7 @@ class SearchIndex:
             stopping=self._closing.is_set,
         )
         self._backlog: Backlog | None = None
-        if as_slow(embedder) is not None and not read_only:
+        if embedder is not None and embedder.is_slow and not read_only:
             from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
 
             self._backlog = Backlog(self._storage)
@@ -294,8 +294,8 @@ class SearchIndex:
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
-        if (slow := as_slow(self._embedder)) is not None:
-            slow.close()
+        if self._embedder is not None:
+            self._embedder.close()
         if self._backlog is not None:
             self._backlog.close()
         self.settle()
@@ -320,7 +320,7 @@ class SearchIndex:
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         """The vector of a query; ``None`` to search by words alone, and the status then says why."""
         try:
-            found = query_vector(embedder, query)
+            found = embedder.embed_query(query)
             self.without_vectors = vectors.mismatch(found, embedder)
         except (*EMBEDDING_FAULTS, IndexError) as error:
             self.without_vectors = f"the embedding model failed ({error})"

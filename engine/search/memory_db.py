@@ -156,7 +156,7 @@ class MemoryDb(Storage):
                 paths = None
             writer = SqliteWriter(
                 connection,
-                None if missing or self._slow else self.embedder,
+                None if missing or self._is_slow else self.embedder,
                 self._workspace,
                 self._files,
                 self._without_vectors or missing,

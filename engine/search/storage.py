@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
-from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, as_slow, embedded
+from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, embedded
 from engine.search.reports import IndexReport, Progress, Unavailable, VerifyReport
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Storage(ABC):
         self._lock_timeout_s = lock_timeout_s
         self._stopping = stopping
         self._threads = threading.RLock()
-        self._slow = as_slow(embedder)
+        self._is_slow = embedder is not None and embedder.is_slow
 
     @abstractmethod
     def read(self) -> AbstractContextManager[State]:
@@ -157,7 +157,7 @@ class Storage(ABC):
         wait_s = self._lock_timeout_s if wait_s is None else wait_s
         with self._computing(wait_s):
             with self.read() as state:
-                rows = state.to_embed(SLOW_TEXTS if self._slow else BATCH_TEXTS)
+                rows = state.to_embed(SLOW_TEXTS if self._is_slow else BATCH_TEXTS)
             if rows:
                 packed = embedded(self.embedder, [text for _, text in rows])
                 self._store(self.embedder, rows, packed, wait_s)
@@ -169,7 +169,7 @@ class Storage(ABC):
     ) -> IndexReport:
         """Refresh, and compute the vectors of a quick model that are missing."""
         report = self._refresh(progress, paths, rebuild, wait_s)
-        total = left = 0 if self._slow or report.vectors or report.stopped else report.waiting
+        total = left = 0 if self._is_slow or report.vectors or report.stopped else report.waiting
         before, why = self.made, report.vectors
         try:
             while left > 0 and not self._stopping():

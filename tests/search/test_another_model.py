@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database
-from engine.search.embeddings import as_slow, packed
+from engine.search.embeddings import packed
 from engine.search.memory_db import LOCK_NAME, VECTORS_LOCK_NAME
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -29,6 +29,8 @@ FACTS = "knowledge/facts.md"
 
 class SlowBag(BagOfWords):
     """A model that blocks after ``room`` more batches; it never blocks if that is negative."""
+
+    is_slow = True
 
     def __init__(self, name: str = "slow", *, room: int = -1) -> None:
         super().__init__(512, name)
@@ -84,7 +86,6 @@ def long_file(workspace: Workspace, parts: int) -> None:
 
 def test_a_refresh_waits_for_a_few_vectors(filled: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
-    assert as_slow(embedder) is embedder and as_slow(BagOfWords()) is None and as_slow(None) is None
     index = open_index(filled, embedder)
     report = index.refresh()
     assert (report.embedded, report.waiting, report.vectors) == (report.chunks, 0, "")

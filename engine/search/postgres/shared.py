@@ -108,7 +108,7 @@ class SharedIndex(Storage):
     @contextlib.contextmanager
     def _computing(self, wait_s: float) -> Iterator[None]:
         """See ``Storage._computing``; a clone that is lost excludes others for a minute."""
-        if self._slow is not None:
+        if self._is_slow:
             with self.read() as state:
                 holder, model = state.holder, state.model[0]
             with self._server.writing(wait_s) as server:

@@ -16,7 +16,7 @@ import numpy
 
 from engine.errors import IndexFailed
 from engine.search import state, vectors
-from engine.search.embeddings import EMBEDDING_FAULTS, as_slow
+from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.postgres.place import machine_of
 from engine.search.postgres.writer import FORM, model_of
 from engine.search.reports import IndexStatus
@@ -119,7 +119,7 @@ class State(state.State):
     def has_vectors_of(self, embedder: Embedder) -> bool:
         """See ``state.State.has_vectors_of``."""
         model, count, _ = self.model
-        return (count if as_slow(embedder) else model) > 0
+        return (count if embedder.is_slow else model) > 0
 
     def _sample(self) -> Floats:
         chunks, model = self.totals[0], self.model[0]
