@@ -200,22 +200,18 @@ class MemoryDb(Storage):
         """Hold the write lock, which excludes other threads and processes; reentrant within a thread."""
         from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
-        with super().exclusive(wait_s), contextlib.ExitStack() as held:
-
-            def acquire(seconds: float) -> bool:
-                with contextlib.suppress(Timeout):
-                    lock.acquire(timeout=seconds, poll_interval=0.02)
-                    held.callback(lock.release)
-                    return True
-                return False
-
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        with super().exclusive(wait_s):
             try:
                 lock = FileLock(lock_place(self._workspace, LOCK_NAME), is_singleton=True)
-                self._acquire(acquire, wait_s, "another program is indexing")
+                held = lock.acquire(wait_s, 0.02, cancel_check=self._stopping)
+            except Timeout as error:
+                raise self._busy("another program is indexing") from error
             except OSError as error:
                 raise ReadOnly(
                     f"the search index cannot be locked ({error.strerror})",
                     where=LOCK_NAME,
                     hint="check the permissions of the workspace",
                 ) from error
-            yield
+            with held:
+                yield

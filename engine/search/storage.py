@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 Turn = tuple[int, int, str, str, str, str]
 """First and last line, speaker, heading, date and text of a chunk."""
-_SLICE_S = 0.2
-"""Seconds after which whoever waits for a writer looks whether to go on waiting."""
 
 
 class Storage(ABC):
@@ -194,16 +191,12 @@ class Storage(ABC):
         """
         if self._read_only:
             raise ReadOnly("the workspace is read-only", where=self.where)
-        self._acquire(lambda s: self._threads.acquire(timeout=s), wait_s, "this program is still indexing")
+        if not self._threads.acquire(timeout=self._lock_timeout_s if wait_s is None else wait_s):
+            raise self._busy("this program is still indexing")
         try:
             yield
         finally:
             self._threads.release()
 
-    def _acquire(self, acquire: Callable[[float], bool], wait_s: float | None, why: str) -> None:
-        """Wait for another writer, as long as there is time and reason to go on waiting."""
-        wait_s = self._lock_timeout_s if wait_s is None else wait_s
-        deadline = time.monotonic() + wait_s
-        while not acquire(min(wait_s, _SLICE_S)):
-            if self._stopping() or time.monotonic() > deadline:
-                raise IndexBusy(why, where=self.where, hint="try again when it has finished")
+    def _busy(self, why: str) -> IndexBusy:
+        return IndexBusy(why, where=self.where, hint="try again when it has finished")
