@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
-from engine.search import vectors
 from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
@@ -321,10 +320,11 @@ class SearchIndex:
         """The vector of a query; ``None`` to search by words alone, and the status then says why."""
         try:
             found = embedder.embed_query(query)
-            self.without_vectors = vectors.mismatch(found, embedder)
-        except (*EMBEDDING_FAULTS, IndexError) as error:
+            self.without_vectors = ""
+        except EMBEDDING_FAULTS as error:
             self.without_vectors = f"the embedding model failed ({error})"
-        return None if self.without_vectors or not found.any() else found
+            return None
+        return found if found.any() else None
 
     def _start_repair(self, found: Unavailable) -> None:
         """Start a background repair unless one is running."""
