@@ -8,7 +8,6 @@ with the best lines of the next excerpts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from engine.context.budget import Count, Piece, Placement
 from engine.context.compiled import LeftOut, Section
@@ -158,7 +157,7 @@ class Retrieved:
         share: int,
     ) -> int:
         """Fills the rest with the best lines of longer results; returns the tokens left."""
-        finder = matches.Finder(literal_terms(self._query), _stems())
+        finder = matches.Finder(literal_terms(self._query))
         for result in list(pending):
             if left < _FULL:
                 break
@@ -227,11 +226,6 @@ def _touches(lines: str, result: SearchResult) -> bool:
 
 def _frame(placement: Placement) -> int:
     return placement.count(RETRIEVED[0] + INTRO[True]) + placement.count("\n" + RETRIEVED[1])
-
-
-@lru_cache(maxsize=1)
-def _stems() -> matches.Stems:
-    return matches.stemmer()
 
 
 def _whole(placement: Placement, result: SearchResult, chosen: _Selection) -> Excerpt | None:

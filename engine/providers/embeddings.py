@@ -25,6 +25,7 @@ from engine.providers.loop import LoopThread
 from engine.providers.openai import OpenAIServer
 from engine.providers.reply import count_of
 from engine.redaction.detect import redacted
+from engine.search.embeddings import Embedder
 
 if TYPE_CHECKING:
     import numpy
@@ -94,13 +95,14 @@ class Form:
     characters: int = TEXT_CHARACTERS
 
 
-class OpenAIEmbedder(OpenAIServer[Form]):
+class OpenAIEmbedder(OpenAIServer[Form], Embedder):
     """Requests vectors from OpenAI or a compatible server. Safe to use from several threads.
 
     Nothing is connected and no key is read before the first text; ``keys`` decides which key is sent where.
     Likely secrets are redacted from the texts. ``deadline_s`` applies to queries.
     """
 
+    is_slow = True
     spending: Spending | None = None
 
     def __init__(self, model: str, dimensions: int, address: str = "", *, deadline_s: float = 3.0) -> None:
@@ -136,7 +138,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         return found
 
     def embed_query(self, text: str) -> Floats:
-        """See ``engine.search.embeddings.Slow.embed_query``.
+        """See ``engine.search.embeddings.Embedder.embed_query``.
 
         Raises:
             EmbeddingFailed: As ``embed``; also for some seconds after a failure.
@@ -156,7 +158,7 @@ class OpenAIEmbedder(OpenAIServer[Form]):
         return found
 
     def close(self) -> None:
-        """See ``engine.search.embeddings.Slow.close``."""
+        """See ``engine.search.embeddings.Embedder.close``."""
         self._loop.close(self.aclose)
 
     def _request_vectors(self, texts: Sequence[str], seconds: float, purpose: Purpose) -> Floats:

@@ -1,4 +1,4 @@
-"""Answers a query: an engine names candidates, the ranking orders them (spec 7.1, 7.3)."""
+"""Answers a query: the index names candidates, the ranking orders them (spec 7.1, 7.3)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy
 from engine.search import ranking
 from engine.search.dates import days_in
 from engine.search.described import Chosen, describe
-from engine.search.engines import Scope, Word
 from engine.search.query import literal_terms
 from engine.search.ranking import BY_FILE, SHARES, Found, Query
 from engine.search.relevance import context_weights
 from engine.search.results import SearchResult, Share
 from engine.search.scripts import searchable
+from engine.search.state import Scope, Word
 from engine.search.talk import telling
 from engine.search.worth import CHARACTERS_PER_TOKEN, Offers, in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from engine.search.engines import Engine
     from engine.search.request import Request
+    from engine.search.state import State
     from engine.search.table import Corpus, Floats, Table
     from engine.settings.model import SearchSettings
 
@@ -38,7 +38,7 @@ _LEAST_SHARE = 0.0005
 
 
 def answer(
-    engine: Engine,
+    state: State,
     numbers_of: Callable[[str], Sequence[int]],
     request: Request,
     vector: Floats | None,
@@ -60,7 +60,7 @@ def answer(
     around = literal_terms(request.context) if request.context else ()
     beside = {word: numbers_of(word) for word in telling(around) if word not in asked}
     terms = _distinct(asked, asked)
-    corpus = engine.corpus(_distinct(asked | beside, asked | beside), with_sample=vector is not None)
+    corpus = state.corpus(_distinct(asked | beside, asked | beside), with_sample=vector is not None)
     key_terms = _distinct(asked, telling(request.terms))
     weights = context_weights(corpus, key_terms, _distinct(beside, beside))
     query = Query(
@@ -80,7 +80,7 @@ def answer(
     )
     counted = {word: numbers for word, numbers in beside.items() if not weights.keys().isdisjoint(numbers)}
     scope = Scope(request.category, request.exclude)
-    table = _candidates(engine, corpus, _words(corpus, asked | counted), query, scope)
+    table = _candidates(state, corpus, _words(corpus, asked | counted), query, scope)
     found = ranking.rank(table, corpus, query, references)
     if found is None:
         return []
@@ -88,7 +88,7 @@ def answer(
     if request.room is not None:
         order = numpy.array(in_order(_offers(found, table, request.room.own), request.room))
     chosen = _chosen(found, table, order)
-    return describe(engine, chosen, request.terms, BY_WORDS, in_full=request.in_full)
+    return describe(state, chosen, request.terms, BY_WORDS, in_full=request.in_full)
 
 
 def _distinct(numbers: Mapping[str, Sequence[int]], words: Sequence[str] | Mapping[str, object]) -> list[int]:
@@ -104,19 +104,19 @@ def _words(corpus: Corpus, asked: Mapping[str, Sequence[int]]) -> list[Word]:
     return [word for word in found if word.held]
 
 
-def _candidates(engine: Engine, corpus: Corpus, words: Sequence[Word], query: Query, scope: Scope) -> Table:
+def _candidates(state: State, corpus: Corpus, words: Sequence[Word], query: Query, scope: Scope) -> Table:
     leaders: list[int] = []
     part = 2 if query.limit <= SHORT else 1
     if corpus.chunks <= BY_WORDS + BY_MEANING:
-        chunks = engine.all()
+        chunks = state.all()
     else:
-        chunks = engine.by_words(words, BY_WORDS // part, scope)
+        chunks = state.by_words(words, BY_WORDS // part, scope)
         leaders = chunks[: LEADERS // part]
         if query.vector is not None and len(corpus.sample):
-            near = engine.by_vector(query.vector, BY_MEANING // part, scope)
+            near = state.by_vector(query.vector, BY_MEANING // part, scope)
             leaders = [*leaders, *near[: LEADERS // part]]
             chunks = [*chunks, *near]
-    return engine.table(chunks, leaders, [term for term in query.terms if term in corpus.speakers], scope)
+    return state.table(chunks, leaders, [term for term in query.terms if term in corpus.speakers], scope)
 
 
 def _offers(found: Found, table: Table, own: str) -> Offers:

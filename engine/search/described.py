@@ -9,7 +9,7 @@ from engine.search import matches
 from engine.search.results import SearchResult, Share, ShareName
 
 if TYPE_CHECKING:
-    from engine.search.engines import Engine
+    from engine.search.state import State
 
 
 class Chosen(NamedTuple):
@@ -26,7 +26,7 @@ class Chosen(NamedTuple):
 
 
 def describe(
-    engine: Engine,
+    state: State,
     chosen: Sequence[Chosen],
     terms: Sequence[str],
     depth: int,
@@ -43,8 +43,8 @@ def describe(
     Raises:
         apsw.Error: The index is damaged: a chunk is missing or differs from what was written.
     """
-    texts = engine.texts([one.chunk for one in chosen])
-    finder = matches.Finder(terms, matches.stemmer()) if in_full else None
+    texts = state.texts([one.chunk for one in chosen])
+    finder = matches.Finder(terms) if in_full else None
     results: list[SearchResult] = []
     for one in chosen:
         start, end, heading, date, speaker, about, text = texts[one.chunk]

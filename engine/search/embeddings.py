@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, EmbeddingFailed
 
@@ -12,19 +13,18 @@ if TYPE_CHECKING:
     from engine.meaning.vectors import Floats, TokenVectors
 
 
-class Embedder(Protocol):
+class Embedder(ABC):
     """Maps texts to vectors whose cosine measures similarity."""
 
-    @property
-    def id(self) -> str:
-        """Names model and version; vectors of different ids are never compared."""
-        ...
+    id: str
+    """Names model and version; vectors of different ids are never compared."""
+    dimensions: int
+    """Length of every vector, a multiple of 8."""
+    is_slow = False
+    """Whether it takes milliseconds or more per text, or may fail to answer. Files can then be found by their
+    words before the model has been called, and a search never waits long for it."""
 
-    @property
-    def dimensions(self) -> int:
-        """Length of every vector, a multiple of 8."""
-        ...
-
+    @abstractmethod
     def embed(self, texts: Sequence[str]) -> Floats:
         """One unit vector per text, float32 ``[len(texts), dimensions]``.
 
@@ -33,15 +33,6 @@ class Embedder(Protocol):
         Raises:
             AutopoiesisError: The model cannot answer now.
         """
-        ...
-
-
-@runtime_checkable
-class Slow(Protocol):
-    """A model that takes milliseconds or more per text, or may fail to answer.
-
-    Files can be found by their words before the model has been called, and a search never waits long for it.
-    """
 
     def embed_query(self, text: str) -> Floats:
         """The vector of a query, float32 ``[dimensions]``, within a short time.
@@ -49,15 +40,11 @@ class Slow(Protocol):
         Raises:
             AutopoiesisError: The model cannot answer in time, or failed to a moment ago.
         """
-        ...
+        found: Floats = self.embed([text])[0]
+        return found
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 — only a slow model has such calls
         """Abort calls in progress; they raise an error."""
-        ...
-
-
-class SlowEmbedder(Embedder, Slow, Protocol):
-    """An embedder that is ``Slow``."""
 
 
 BATCH_TEXTS, SLOW_TEXTS = 512, 128
@@ -70,20 +57,6 @@ class Computing(AutopoiesisError):
 
 EMBEDDING_FAULTS = (AutopoiesisError, OSError, ValueError, RuntimeError)
 """What a model may raise without failing the search by words."""
-
-
-def as_slow(embedder: Embedder | None) -> SlowEmbedder | None:
-    """The embedder if it is slow, else ``None``."""
-    return embedder if embedder is not None and isinstance(embedder, Slow) else None
-
-
-def query_vector(embedder: Embedder, query: str) -> Floats:
-    """The vector of a query, float32 ``[dimensions]``. Raises the errors in ``EMBEDDING_FAULTS``."""
-    slow = as_slow(embedder)
-    if slow is not None:
-        return slow.embed_query(query)
-    found: Floats = embedder.embed([query])[0]
-    return found
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
@@ -117,7 +90,7 @@ def packed(vectors: Floats) -> list[bytes]:
     return [row.tobytes() if peak > 0 else b"" for row, peak in zip(whole, peaks[:, 0], strict=True)]
 
 
-class LocalEmbedder:
+class LocalEmbedder(Embedder):
     """The static vectors that ship with the product (``engine.meaning``): 192 dimensions, no network.
 
     Thread-safe; loads on first use, in about 50 ms. Reads the first 128 and the last 128 tokens of a text.
@@ -130,7 +103,7 @@ class LocalEmbedder:
         self._loaded: TokenVectors | None = None
 
     @property
-    def id(self) -> str:
+    def id(self) -> str:  # type: ignore[override]  # read when it is asked for
         """See ``Embedder.id``."""
         return f"pieces-{self._vectors().version}"
 

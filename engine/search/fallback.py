@@ -1,44 +1,33 @@
-"""Searches without an index, with ripgrep or, if it is not installed, a plain scan (spec 7.4).
+"""Searches the files without an index (spec 7.4).
 
-ripgrep only names files. The 200 files that contain the most query words, latest first, are split into chunks
-and matched as the index would do it; their chunks are ranked by how many of the words they contain, then by
-date. All of it stops at a time limit. Session logs in JSON lines are left out: only the index reads them.
+The 200 files that contain the most query words, latest first, are split into chunks and matched as the index
+would do it; their chunks are ranked by how many of the words they contain, then by date. All of it stops at a
+time limit. Session logs in JSON lines are left out: only the index reads them.
 """
 
 from __future__ import annotations
 
 import datetime
-import os
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-import apsw
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
 from engine.search.described import counted, listed
-from engine.search.folding import Folding
 from engine.search.results import Category, Chunk, SearchResult
-from engine.search.sources import FOLDERS, MAX_BYTES, Source, all_sources
-from engine.store import programs
+from engine.search.scripts import searchable
+from engine.search.sources import MAX_BYTES, Source, all_sources
 from engine.store.files import Files
 from engine.store.paths import Workspace
 
 TIME_LIMIT_S = 3.0
 
-_NOMINATION, _COUNTING = 0.3, 0.6
-_RIPGREP_ERROR = 2
+_COUNTING = 0.6
 _MOST_FILES = 200
 _SHORTEST_STEM = 3
-_MOST_EXPRESSION_BYTES = 64 * 1024 * 1024
-
 _ENOUGH = 3
-
-Tool = Literal["ripgrep", "scan"]
 
 
 class _Clock:
@@ -49,14 +38,11 @@ class _Clock:
         self._started = time.monotonic()
         self.ran_out = False
 
-    def left(self, share: float) -> float:
-        """Seconds until this share of the total time is used up."""
-        return self._seconds * share - (time.monotonic() - self._started)
-
     def is_over(self, share: float) -> bool:
-        over = self.left(share) < 0
-        self.ran_out = self.ran_out or over
-        return over
+        """Whether this share of the total time is used up."""
+        is_over = time.monotonic() - self._started > self._seconds * share
+        self.ran_out = self.ran_out or is_over
+        return is_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,108 +71,47 @@ def search(
         time_limit_s: Seconds after which the results so far are returned.
     """
     clock = _Clock(time_limit_s)
-    connection = apsw.Connection(":memory:")
-    try:
-        finder = matches.Finder(terms, matches.stemmer())
-        folding = Folding(connection)
-        sources = {
-            source.path: source
-            for source in all_sources(workspace)
-            if category in (None, source.category)
-            and source.path not in exclude
-            and source.size <= MAX_BYTES
-            and not logs.is_log(source.path)
-        }
-        needles = _needles(finder, folding)
-        named = _ripgrep(workspace, needles, folding, clock)
-        tool: Tool = "scan" if named is None else "ripgrep"
-        scanned = sources.values() if named is None else [sources[path] for path in named & sources.keys()]
-        counts = _scan(files, needles, folding, scanned, clock)
-        nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
-        found: list[_Found] = []
-        held: Counter[int] = Counter()
-        for path in nominated[:_MOST_FILES]:
-            # There are enough chunks with as many words as this whole file; no better ones will follow.
-            enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
-            if enough or clock.is_over(1.0):
-                break
-            more = list(_chunks_with(files, sources[path], finder))
-            held.update(one.key[0] for one in more)
-            found += more
-        found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
-        found.sort(key=lambda one: one.key, reverse=True)
-        return [
-            _result(one, rank, terms, tool, because, clock.ran_out)
-            for rank, one in enumerate(found[:limit], 1)
-        ]
-    finally:
-        connection.close()
+    finder = matches.Finder(terms)
+    sources = {
+        source.path: source
+        for source in all_sources(workspace)
+        if category in (None, source.category)
+        and source.path not in exclude
+        and source.size <= MAX_BYTES
+        and not logs.is_log(source.path)
+    }
+    counts = _scan(files, _needles(finder), sources.values(), clock)
+    nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
+    found: list[_Found] = []
+    held: Counter[int] = Counter()
+    for path in nominated[:_MOST_FILES]:
+        # There are enough chunks with as many words as this whole file; no better ones will follow.
+        enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
+        if enough or clock.is_over(1.0):
+            break
+        more = list(_chunks_with(files, sources[path], finder))
+        held.update(one.key[0] for one in more)
+        found += more
+    found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
+    found.sort(key=lambda one: one.key, reverse=True)
+    return [_result(one, rank, terms, because, clock.ran_out) for rank, one in enumerate(found[:limit], 1)]
 
 
-def _needles(finder: matches.Finder, folding: Folding) -> tuple[str, ...]:
-    """The folded strings to look for: each word's stem, or the word itself if it does not begin with it."""
-    needles: list[str] = []
-    for term, stems in finder.stems_of.items():
-        folded = folding.fold(term)
-        stem = stems[0] if stems else folded
-        short = len(stem) < _SHORTEST_STEM or not folded.startswith(stem)
-        needles.append(folded if short else stem)
-    return tuple(filter(None, dict.fromkeys(needles)))
+def _needles(finder: matches.Finder) -> tuple[str, ...]:
+    """What every form of a word contains, for each of the words; all that contain it need not be one."""
+    stems = (stem.casefold() for stems in finder.stems_of.values() for stem in stems[:1])
+    # The stemmer changes the last letter: happy, happi.
+    return tuple(dict.fromkeys(stem[:-1] if len(stem) > _SHORTEST_STEM else stem for stem in stems))
 
 
-def _ripgrep(
-    workspace: Workspace,
-    needles: Sequence[str],
-    folding: Folding,
-    clock: _Clock,
-) -> set[str] | None:
-    """The files in which ripgrep finds a needle; ``None`` if ripgrep is unavailable."""
-    program = programs.find("rg")
-    folders = [folder for folder in FOLDERS if workspace.root.joinpath(folder).is_dir()]
-    if program is None or not folders or not needles:
-        return None
-    # No configuration or ignore file in the workspace may affect the result.
-    arguments = [
-        program, "--no-config", "--no-ignore", "--no-messages", "--no-mmap", "--files-with-matches", "--null",
-        "--ignore-case", f"--regex-size-limit={_MOST_EXPRESSION_BYTES}", f"--max-filesize={MAX_BYTES}",
-        "--glob=*.md", "--glob=*.txt",
-    ]  # fmt: skip
-    for needle in needles:
-        arguments += ["-e", folding.expression(needle)]
-    environment = programs.surroundings()
-    environment.pop("RIPGREP_CONFIG_PATH", None)
-    try:
-        process = subprocess.Popen(
-            [*arguments, "--", *folders],
-            cwd=workspace.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return None
-    with process:
-        try:
-            output, _ = process.communicate(timeout=max(clock.left(_NOMINATION), 0.01))
-        except subprocess.TimeoutExpired:
-            clock.ran_out = True
-            process.kill()
-            output, _ = process.communicate()
-    if process.returncode == _RIPGREP_ERROR and not output:
-        return None
-    return {os.fsdecode(path) for path in output.split(b"\0")}
-
-
-def _scan(
-    files: Files, needles: Sequence[str], folding: Folding, sources: Collection[Source], clock: _Clock
-) -> dict[str, int]:
+def _scan(files: Files, needles: Sequence[str], sources: Iterable[Source], clock: _Clock) -> dict[str, int]:
+    """How many of the needles each file contains."""
     counts: dict[str, int] = {}
     for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
         if clock.is_over(_COUNTING):
             break
         data = _read(files, source)
-        text = folding.fold(data.decode("utf-8", "replace")) if data else ""
+        text = searchable(data.decode("utf-8", "replace")).casefold() if data else ""
         if count := sum(1 for needle in needles if needle in text):
             counts[source.path] = count
     return counts
@@ -213,9 +138,7 @@ def _read(files: Files, source: Source) -> bytes | None:
     return None if b"\0" in data else data
 
 
-def _result(
-    found: _Found, rank: int, terms: Sequence[str], tool: Tool, because: str, late: bool
-) -> SearchResult:
+def _result(found: _Found, rank: int, terms: Sequence[str], because: str, late: bool) -> SearchResult:
     chunk = found.chunk
     words = f"Contains {counted(found.key[0], len(terms))}"
     inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
@@ -233,6 +156,6 @@ def _result(
         score=found.key[0] / len(terms),
         lexical_rank=rank,
         vector_rank=None,
-        source=tool,
+        source="scan",
         why=f"{words}{inside}; {how}{cut}.",
     )

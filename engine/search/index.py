@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, IndexFailed
-from engine.search import vectors
-from engine.search.embeddings import EMBEDDING_FAULTS, as_slow, query_vector
+from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
 from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable, VerifyReport
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
-    from engine.search.storage import State, Storage, Turn
+    from engine.search.state import State
+    from engine.search.storage import Storage, Turn
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
     from engine.store.paths import Workspace
@@ -96,7 +96,7 @@ class SearchIndex:
             stopping=self._closing.is_set,
         )
         self._backlog: Backlog | None = None
-        if as_slow(embedder) is not None and not read_only:
+        if embedder is not None and embedder.is_slow and not read_only:
             from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
 
             self._backlog = Backlog(self._storage)
@@ -293,8 +293,8 @@ class SearchIndex:
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
-        if (slow := as_slow(self._embedder)) is not None:
-            slow.close()
+        if self._embedder is not None:
+            self._embedder.close()
         if self._backlog is not None:
             self._backlog.close()
         self.settle()
@@ -309,8 +309,8 @@ class SearchIndex:
                 vector = self._query_vector(wanted, request.meant)
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
 
-            engine = state.engine(0 if vector is None else len(vector))
-            return answer(engine, self._numbers_of, request, vector, settings, self._references())
+            state.dimensions = 0 if vector is None else len(vector)
+            return answer(state, self._numbers_of, request, vector, settings, self._references())
 
     def _numbers_of(self, word: str) -> list[int]:
         with self._one_term:
@@ -319,11 +319,12 @@ class SearchIndex:
     def _query_vector(self, embedder: Embedder, query: str) -> Floats | None:
         """The vector of a query; ``None`` to search by words alone, and the status then says why."""
         try:
-            found = query_vector(embedder, query)
-            self.without_vectors = vectors.mismatch(found, embedder)
-        except (*EMBEDDING_FAULTS, IndexError) as error:
+            found = embedder.embed_query(query)
+            self.without_vectors = ""
+        except EMBEDDING_FAULTS as error:
             self.without_vectors = f"the embedding model failed ({error})"
-        return None if self.without_vectors or not found.any() else found
+            return None
+        return found if found.any() else None
 
     def _start_repair(self, found: Unavailable) -> None:
         """Start a background repair unless one is running."""

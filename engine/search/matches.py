@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import cast
-
-import apsw
+from collections.abc import Collection, Sequence
 
 from engine.redaction.detect import masked
-from engine.search import schema
 from engine.search.scripts import aligned, searchable
+from engine.search.terms import Spans, tokenizer
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 
@@ -22,10 +19,6 @@ _SIGN = expression(
 """A character beyond ASCII at which the tokenizer splits: punctuation, arrows, lines, common symbols."""
 _CUT = expression(r"[.!?…。！？](\s+)|\n")
 
-Spans = list[tuple[int, int, str]]
-Stems = Callable[[bytes], Spans]
-"""Byte span and stem of every word of a text in UTF-8."""
-
 
 @dataclass(frozen=True, slots=True)
 class Matches:
@@ -36,28 +29,16 @@ class Matches:
     """Character span of each occurrence and the stem it shares with the query, in order."""
 
 
-def stemmer() -> Stems:
-    """A function that tokenizes and stems ``searchable`` text as the index does."""
-    tokenizer = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
-
-    def stems(data: bytes) -> Spans:
-        found = tokenizer(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return cast("Spans", found)
-
-    return stems
-
-
 class Finder:
     """Finds a query's words, or words of the same stem, in any number of texts.
 
     ``stems_of`` maps each word to its stems, in order; more than one if the tokenizer splits the word.
     """
 
-    def __init__(self, terms: Sequence[str], stems: Stems) -> None:
-        self._stems = stems
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._stems = tokenizer()
         self.stems_of = {
-            term: tuple(stem for _, _, stem in stems(_encoded(searchable(term, asked=True))))
-            for term in terms
+            term: tuple(stem for _, _, stem in self._stems(searchable(term, asked=True))) for term in terms
         }
         self._wanted = frozenset[str]().union(*self.stems_of.values())
         self._beginnings = _beginnings(self._wanted)
@@ -70,10 +51,9 @@ class Finder:
             spans = self._in_ascii(plain.lower())
         else:
             read, places = aligned(text)
-            data = _encoded(read)
-            spans = [span for span in self._stems(data) if span[2] in self._wanted]
-            if len(data) != len(read):
-                spans = _in_characters(spans, data)
+            spans = [span for span in self._stems(read) if span[2] in self._wanted]
+            if not read.isascii():
+                spans = _in_characters(spans, read.encode("utf-8", "replace"))
             spans = sorted({(places[a][0], places[b - 1][1], stem) for a, b, stem in spans})
         if not spans:
             return Matches((), ())
@@ -93,7 +73,7 @@ class Finder:
                     word = _WORD.match(text, start)[0]  # type: ignore[index]  # a beginning is part of a word
                     end = start + len(word)
                     if word not in known:
-                        known[word] = next((stem for _, _, stem in self._stems(word.encode())), "")
+                        known[word] = next((stem for _, _, stem in self._stems(word)), "")
                     if known[word] in self._wanted:
                         spans.append((start, end, known[word]))
                 start = text.find(beginning, end)
@@ -109,10 +89,6 @@ def _beginnings(stems: Collection[str]) -> tuple[str, ...]:
     if not all(stem.isascii() and stem.isalnum() for stem in stems):
         return ()
     return tuple(sorted({stem[:-1] or stem for stem in stems}))
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
 
 
 def _in_characters(spans: Spans, data: bytes) -> Spans:

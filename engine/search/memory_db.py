@@ -6,25 +6,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
-from collections.abc import Hashable, Iterator, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from engine.errors import EmbeddingFailed, IndexFailed, PathRefused, ReadOnly
-from engine.search import database, schema, storage, vectors
+from engine.search import database, schema, vectors
 from engine.search.embeddings import Computing
-from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable
+from engine.search.reports import IndexReport, Progress, Unavailable
 from engine.search.storage import Storage
 from engine.store.files import lock_place
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
-    from engine.search.sqlite import SqliteEngine
+    from engine.search.sqlite import State
 
 LOCK_NAME = "scratch/.index.lock"
 """Held by the one process that writes the index."""
@@ -32,92 +29,6 @@ VECTORS_LOCK_NAME = "scratch/.vectors.lock"
 """Held by the one process that computes missing vectors."""
 
 _ATTEMPTS = 3
-
-
-class State(storage.State):
-    """One state of memory.db."""
-
-    SESSIONS = "SELECT id, stamp FROM files JOIN sessions ON file = id"
-    SKIPPED = "SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path"
-    CATEGORIES = (
-        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
-        " sum(skipped <> '') FROM files GROUP BY category"
-    )
-    FILES = "SELECT id, chunk_count, extent, digest, 1, path, category, date, skipped FROM files"
-
-    def __init__(self, home: Storage, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
-        super().__init__(home)
-        self.connection = connection
-        self._has_vectors = has_vectors
-
-    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
-        """See ``storage.State.query``."""
-        given = {name: json.dumps(each) if isinstance(each, list) else each for name, each in values.items()}
-        return self.connection.execute(sql, given).fetchall()
-
-    @staticmethod
-    def each(name: str) -> str:
-        """See ``storage.State.each``."""
-        return f"SELECT value FROM json_each(:{name})"
-
-    @cached_property
-    def _meta(self) -> dict[str, str]:
-        return schema.all_meta(self.connection)
-
-    @property
-    def stamp(self) -> Hashable:
-        """See ``storage.State.stamp``."""
-        return self._meta["index"], self._meta["stamp"]
-
-    @cached_property
-    def totals(self) -> tuple[int, int, int]:  # type: ignore[override]  # read when it is asked for
-        """See ``storage.State``."""
-        found = self.query(
-            "SELECT CAST(chunks AS INTEGER), CAST(length AS INTEGER), CAST(files AS INTEGER) FROM totals"
-        )
-        if len(found) != 1:
-            raise apsw.CorruptError("the totals of the index are missing")
-        chunks, length, files = found[0]
-        return chunks, length, files
-
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """See ``storage.State.has_vectors_of``."""
-        return self._has_vectors and vectors.are_from(self.connection, embedder)
-
-    def engine(self, dimensions: int) -> SqliteEngine:
-        """See ``storage.State.engine``."""
-        from engine.search.sqlite import SqliteEngine  # noqa: PLC0415 — imports numpy
-
-        return SqliteEngine(self, dimensions)
-
-    def lacking(self) -> str:
-        """See ``storage.State.lacking``."""
-        embedder = self.home.embedder
-        is_known = embedder is not None and vectors.are_from(self.connection, embedder)
-        return "vector_sum IS NULL" if is_known else "true"
-
-    def found_by_meaning(self) -> int:
-        """See ``storage.State.found_by_meaning``."""
-        if self.home.embedder is None or not vectors.are_from(self.connection, self.home.embedder):
-            return 0
-        return int(self.query("SELECT count(*) FROM chunks WHERE vector_sum >= 0")[0][0])
-
-    def missing(self) -> int:
-        """See ``storage.State.missing``."""
-        if self.home.embedder is None:
-            return 0
-        return int(self.query(f"SELECT count(*) FROM chunks WHERE {self.lacking()}")[0][0])
-
-    def _details(self) -> IndexStatus:
-        refreshed = self._meta["refreshed_ns"]
-        return IndexStatus(
-            "ready",
-            without_vectors=database.vector_library()[1],
-            embedder=self._meta["embedder"],
-            size=int(self.connection.pragma("page_count")) * int(self.connection.pragma("page_size")),
-            refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
-            journal=str(self.connection.pragma("journal_mode")),
-        )
 
 
 class MemoryDb(Storage):
@@ -133,6 +44,8 @@ class MemoryDb(Storage):
     @contextlib.contextmanager
     def read(self) -> Iterator[State]:
         """See ``Storage.read``."""
+        from engine.search.sqlite import State  # noqa: PLC0415 — imports numpy
+
         try:
             with self._readers.borrow() as (connection, without):
                 schema.require_complete(connection)
@@ -226,6 +139,7 @@ class MemoryDb(Storage):
         self, progress: Progress | None, paths: Sequence[str] | None, rebuilt: str, wait_s: float
     ) -> IndexReport | None:
         """What was done; ``None`` if the file was deleted meanwhile."""
+        from engine.search.sqlite import State  # noqa: PLC0415 — imports numpy
         from engine.search.sqlite_writer import SqliteWriter  # noqa: PLC0415 — imports the parsers, which a search never needs
 
         started = time.monotonic()
@@ -242,7 +156,7 @@ class MemoryDb(Storage):
                 paths = None
             writer = SqliteWriter(
                 connection,
-                None if missing or self._slow else self.embedder,
+                None if missing or self._is_slow else self.embedder,
                 self._workspace,
                 self._files,
                 self._without_vectors or missing,
@@ -261,6 +175,7 @@ class MemoryDb(Storage):
             connection.close(True)
 
     def _problems(self) -> list[str]:
+        from engine.search.sqlite import State  # noqa: PLC0415 — imports numpy
         from engine.search.verify import problems  # noqa: PLC0415 — only writers check
 
         if not self._path.exists() and not database.file_problem(self._path):
@@ -285,22 +200,18 @@ class MemoryDb(Storage):
         """Hold the write lock, which excludes other threads and processes; reentrant within a thread."""
         from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
 
-        with super().exclusive(wait_s), contextlib.ExitStack() as held:
-
-            def acquire(seconds: float) -> bool:
-                with contextlib.suppress(Timeout):
-                    lock.acquire(timeout=seconds, poll_interval=0.02)
-                    held.callback(lock.release)
-                    return True
-                return False
-
+        wait_s = self._lock_timeout_s if wait_s is None else wait_s
+        with super().exclusive(wait_s):
             try:
                 lock = FileLock(lock_place(self._workspace, LOCK_NAME), is_singleton=True)
-                self._acquire(acquire, wait_s, "another program is indexing")
+                held = lock.acquire(wait_s, 0.02, cancel_check=self._stopping)
+            except Timeout as error:
+                raise self._busy("another program is indexing") from error
             except OSError as error:
                 raise ReadOnly(
                     f"the search index cannot be locked ({error.strerror})",
                     where=LOCK_NAME,
                     hint="check the permissions of the workspace",
                 ) from error
-            yield
+            with held:
+                yield

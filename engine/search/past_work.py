@@ -135,17 +135,14 @@ _WIDE_FRAME = expression(
 )
 _SMALL = frozenset(
     """
-    plan plans reason decision status idea purpose cause use used using happen happens happened became went
-    come wrong need mean means
-    что как где когда почему зачем кто чем куда откуда сколько какой какая какое какие какую мы я ты он она
-    они у меня нас нам мне тебя по из в на для про не ли было был была были это то так и а с о об же за от
-    до к его её их наш наша наше наши мой моя мое моё мои такое есть надо нужно
-    що де коли чому ми на за
-    warum wieso weshalb wie wer wann sind ist war waren wird werden für nicht kein keine mit nach aus
-    pourquoi comment quand qui quel quelle est sont était étaient ont pour avec dans sur
-    por porque cómo como cuándo cuál quién es son era fue fueron para con no sin su
-    onde quando qual quem foi não perché dove cosa chi è sono non di il lo gli per
-    waarom hoe waar wanneer wat het een niet dlaczego gdzie kiedy nie proč kde kdy jsme neden nasıl nerede
+    plan plans reason decision idea purpose cause use used using happen happens became wrong mean means что
+    как где когда почему зачем кто чем куда откуда сколько какой какая какое какие какую мы я ты он она они у
+    меня нас нам мне тебя по из в на для про не ли было был была были это то так и а с о об же за от до к его
+    её их наш наша наше наши мой моя мое моё мои такое есть надо нужно що де коли чому ми warum wieso weshalb
+    wie wer wann ist wird werden für nicht kein keine nach aus pourquoi comment quand qui quel quelle sont
+    ont pour avec dans sur porque cómo como cuándo cuál quién es son era fue fueron para con sin su onde
+    quando qual quem foi não perché dove cosa chi è sono non di gli per waarom hoe waar wanneer wat het een
+    niet dlaczego gdzie kiedy nie proč kde kdy jsme neden nasıl nerede
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 """Words of questions and small words, beside those of ``_FRAME``."""
@@ -208,52 +205,38 @@ _OWN = expression(r"\b(?:i|my|mine|ich|mein\w*|je|j|hice|trabajé|trabaje)\b")
 _SHARED = expression(r"\b(?:we|us|our|wir|uns|unser\w*|nous|nos|hicimos|dejamos)\b")
 _CUES = frozenset(
     """
-    what where which overview log lists review accomplishments achievements recap summary summarize
-    summarise list show remind continue resume pick carry left leave
-    stopped did done worked working happened accomplished achieved accomplish achieve catch session sessions
-    work status progress rundown highlights timeline activity refresh state
-    was wo woran welche zusammenfassung weiter weitermachen gemacht gearbeitet erledigt sitzung
-    fait travaillé avons résume résumé reprends reprenons continuons où quoi qu
+    what where which overview log lists review accomplishments achievements recap summary summarize summarise
+    list show remind continue resume pick carry left leave stopped did done worked working happened
+    accomplished achieved accomplish achieve catch session sessions work status progress rundown highlights
+    timeline activity refresh state was wo woran welche zusammenfassung weiter weitermachen gemacht
+    gearbeitet erledigt sitzung fait travaillé avons résume résumé reprends reprenons continuons où quoi qu
     qué hicimos hice trabajé trabajamos resumen continúa continua sigamos retoma dónde
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 _FRAME = _CUES | frozenset(
     """
-    we i you us me my our mine your it its this that these those there here the a an and or so again please
-    hi hello hey ok okay yes well now then just also let lets s ve re d ll m t do does doing have has had
-    been
-    be is are were go going gone get got getting work works thing things stuff task tasks job off on in
-    at of
-    from to for with by about up back out over during since until before after when how much far been last
-    previous prior latest most recent earlier past first time times day days week end ended finish finished
-    stop stopping leaving pause paused start started begin began tell give say know remember recall help
-    bring brought speed date update status quick short brief quickly briefly overview log history journal
-    conversation conversations chat chats project projects repo codebase everything anything all some
-    exactly together both make made see look like can could would need needs want wants kindly
-    open opened forgot forget lost track stand stood standing situation far complete completed build
-    built wrote written
-    implement implemented ship shipped tackle tackled handle handled touch touched come came went looking
-    sum
-    topics subject context memory else wrap wrapped quit interrupted recent recently latest lately today
-    yesterday agenda busy spent spend spending focus focused most main mainly major key big few couple said
-    made change changed changes decide decided talk talked discuss discussed cover covered picking
-    morning afternoon evening night old ago whatever already yet still even only
-    habe haben hatten hatte hast wir ich uns du mir bitte mal und oder der die das den dem des ein eine
-    einen
-    im in an am auf von vom mit zu zum zur bei beim als so noch da dort letzte letzten letzter letztes
-    vorige
-    vorigen sind waren war bin gewesen stehen stehengeblieben geblieben aufgehört mach mache machen lass
-    geschafft erreicht bisher zuletzt vorhin neulich stand fortsetzen fortfahren setz fort arbeit arbeiten
-    tun getan hab kannst könntest sag sagen erinnere erinnern überblick alles heute gestern kurz
-    weitergehen los gesagt besprochen fass zusammen session mal gespräch
-    nous on j je tu il elle ai as a est était étions étais en y de d l la le les un une des du au aux ce
-    cette
-    que qu n ne pas et ou là dernière dernier fois session précédente arrêté arrêtés arrêtées laissé laissés
+    mine hi hello hey ok okay yes well lets go going gone get got getting works thing things stuff task tasks
+    job back since much far last previous prior latest recent earlier past first time times day days week end
+    ended finish finished stop stopping leaving pause paused start started begin began tell give say know
+    remember recall help bring brought speed date update quick short brief quickly briefly history journal
+    conversation conversations chat chats project projects repo codebase everything anything exactly together
+    make made see look like needs want wants kindly open opened forgot forget lost track stand stood standing
+    situation complete completed build built wrote written implement implemented ship shipped tackle tackled
+    handle handled touch touched come came went looking sum topics subject context memory else wrap wrapped
+    quit interrupted recently lately today yesterday agenda busy spent spend spending focus focused main
+    mainly major key big couple said change changed changes decide decided talk talked discuss discussed
+    cover covered picking morning afternoon evening night old ago whatever already yet still even habe haben
+    hatten hatte hast wir ich uns du mir bitte mal und oder der die das den dem des ein eine einen im auf von
+    vom mit zu zum zur bei beim als noch da dort letzte letzten letzter letztes vorige vorigen sind waren war
+    bin gewesen stehen stehengeblieben geblieben aufgehört mach mache machen lass geschafft erreicht bisher
+    zuletzt vorhin neulich fortsetzen fortfahren setz fort arbeit arbeiten tun getan hab kannst könntest sag
+    sagen erinnere erinnern überblick alles heute gestern kurz weitergehen los gesagt besprochen fass
+    zusammen gespräch nous j je tu il elle ai est était étions étais en y de l la le les un une au aux ce
+    cette que n ne pas et ou là dernière dernier fois précédente arrêté arrêtés arrêtées laissé laissés
     travaillions faisions travaillait faisait rappelle rappeler avancé avancement bilan résumer dire faire
-    plaît plait te s il bonjour salut
-    reprendre continuer travail sommes étaient moi peux peut
-    en el la los las lo de del que y o un una nos se me mi última último vez sesión sesion anterior donde
-    trabajábamos hacíamos estuvimos recuérdame recuerda haciendo hecho hemos seguimos avanzado hola
-    quedamos dejamos estábamos estabamos estaba trabajando continuar seguir por favor puedes resumir
+    plaît plait te bonjour salut reprendre continuer travail sommes étaient moi peux peut el las lo del una
+    nos se mi última último vez sesión sesion anterior donde trabajábamos hacíamos estuvimos recuérdame
+    recuerda haciendo hecho hemos seguimos avanzado hola quedamos dejamos estábamos estabamos estaba
+    trabajando continuar seguir por favor puedes resumir
     """.split()  # noqa: SIM905 — as above
 )

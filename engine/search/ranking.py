@@ -38,7 +38,8 @@ SESSION = 0.8
 """Weight of the mean of the best own scores in the file."""
 SESSION_BEST = 3
 WHOLE = 0.2
-"""Weight of the file scored as one text, added to that mean: a question's words may be scattered."""
+"""Weight of the file scored as one text, added to that mean: a question's words may be scattered. (Of 120
+commits, 109 find something of the session that made them in 2,048 tokens, and 106 without.)"""
 PERSON = 1.1
 """Factor of the own score if the user is speaking, since most queries look for the user's words."""
 SPEAKER = 1.3

@@ -55,7 +55,7 @@ class SearchResult:
     score: float  # 0 to 1, relative to the best result
     lexical_rank: int | None  # 1-based rank by words; ``None`` if it was not found by words
     vector_rank: int | None  # 1-based rank by meaning
-    source: Literal["index", "ripgrep", "scan"]  # what was searched, or with which tool
+    source: Literal["index", "scan"]  # the index, or without it the files
     why: str  # one sentence
     shares: tuple[Share, ...] = ()  # the parts of the score, largest first
     speaker: str = ""

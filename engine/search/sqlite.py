@@ -1,4 +1,4 @@
-"""The index in memory.db as an engine: FTS5 and sqlite-vec name candidates (spec 7.2).
+"""What is read of memory.db: FTS5 and sqlite-vec name candidates (spec 7.2).
 
 Neither ranks all that matches. FTS5 takes a microsecond for every row it scores, so it gets the rarest words
 only. sqlite-vec's search takes time in proportion to the rows times the results wanted: 400 nearest of 10,000
@@ -7,16 +7,23 @@ take 11 ms, but .7 ms with a limit to the distance, which a sample of the vector
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Hashable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy
 
-from engine.search.engines import EVERYWHERE, Engine, Scope, Word, columns, rarest, unit_rows
+from engine.search import database, schema, state, vectors
+from engine.search.reports import IndexStatus
+from engine.search.state import EVERYWHERE, Scope, Word, columns, rarest, unit_rows
 from engine.search.vectors import PLANES, signs_of
 
 if TYPE_CHECKING:
+    from engine.search.embeddings import Embedder
+    from engine.search.storage import Storage
     from engine.search.table import Floats
 
 _MOST_NEAREST = 4_096
@@ -25,21 +32,97 @@ _WEIGHTS = "bm25(1.0, 0.8, 1.0, 0.2)"
 _PATHS = "(SELECT value FROM json_each(:exclude))"
 
 
-class SqliteEngine(Engine):
+class State(state.State):
     """One state of memory.db; sqlite-vec is loaded if there are vectors."""
 
     BY_NAME = "INDEXED BY chunks_by_name"
     damage = apsw.CorruptError
 
+    SESSIONS = "SELECT id, stamp FROM files JOIN sessions ON file = id"
+    SKIPPED = "SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path"
+    CATEGORIES = (
+        "SELECT CAST(category AS TEXT), sum(skipped = ''), CAST(sum(chunk_count) AS INTEGER),"
+        " sum(skipped <> '') FROM files GROUP BY category"
+    )
+    FILES = "SELECT id, chunk_count, extent, digest, 1, path, category, date, skipped FROM files"
+
+    def __init__(self, home: Storage, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
+        super().__init__(home)
+        self.connection = connection
+        self._has_vectors = has_vectors
+
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """See ``state.State.query``."""
+        given = {name: json.dumps(each) if isinstance(each, list) else each for name, each in values.items()}
+        return self.connection.execute(sql, given).fetchall()
+
+    @staticmethod
+    def each(name: str) -> str:
+        """See ``state.State.each``."""
+        return f"SELECT value FROM json_each(:{name})"
+
+    @cached_property
+    def _meta(self) -> dict[str, str]:
+        return schema.all_meta(self.connection)
+
+    @property
+    def stamp(self) -> Hashable:
+        """See ``state.State.stamp``."""
+        return self._meta["index"], self._meta["stamp"]
+
+    @cached_property
+    def totals(self) -> tuple[int, int, int]:  # type: ignore[override]  # read when it is asked for
+        """See ``state.State``."""
+        found = self.query(
+            "SELECT CAST(chunks AS INTEGER), CAST(length AS INTEGER), CAST(files AS INTEGER) FROM totals"
+        )
+        if len(found) != 1:
+            raise apsw.CorruptError("the totals of the index are missing")
+        chunks, length, files = found[0]
+        return chunks, length, files
+
+    def has_vectors_of(self, embedder: Embedder) -> bool:
+        """See ``state.State.has_vectors_of``."""
+        return self._has_vectors and vectors.are_from(self.connection, embedder)
+
+    def lacking(self) -> str:
+        """See ``state.State.lacking``."""
+        embedder = self.home.embedder
+        is_known = embedder is not None and vectors.are_from(self.connection, embedder)
+        return "vector_sum IS NULL" if is_known else "true"
+
+    def found_by_meaning(self) -> int:
+        """See ``state.State.found_by_meaning``."""
+        if self.home.embedder is None or not vectors.are_from(self.connection, self.home.embedder):
+            return 0
+        return int(self.query("SELECT count(*) FROM chunks WHERE vector_sum >= 0")[0][0])
+
+    def missing(self) -> int:
+        """See ``state.State.missing``."""
+        if self.home.embedder is None:
+            return 0
+        return int(self.query(f"SELECT count(*) FROM chunks WHERE {self.lacking()}")[0][0])
+
+    def _details(self) -> IndexStatus:
+        refreshed = self._meta["refreshed_ns"]
+        return IndexStatus(
+            "ready",
+            without_vectors=database.vector_library()[1],
+            embedder=self._meta["embedder"],
+            size=int(self.connection.pragma("page_count")) * int(self.connection.pragma("page_size")),
+            refreshed=datetime.fromtimestamp(int(refreshed) / 1e9, UTC) if refreshed.isdecimal() else None,
+            journal=str(self.connection.pragma("journal_mode")),
+        )
+
     def all(self) -> list[int]:
-        """See ``Engine.all``."""
+        """See ``state.State.all``."""
         found = self._ids("SELECT id FROM chunks")
-        if len(found) != self._totals[0]:
+        if len(found) != self.totals[0]:
             raise apsw.CorruptError("the chunks differ in number from what was written")
         return found
 
     def by_words(self, words: Sequence[Word], count: int, scope: Scope) -> list[int]:
-        """See ``Engine.by_words``."""
+        """See ``state.State.by_words``."""
         chosen, share = rarest(words)
         if not chosen:
             return []
@@ -64,9 +147,9 @@ class SqliteEngine(Engine):
         )
 
     def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
-        """See ``Engine.by_vector``."""
+        """See ``state.State.by_vector``."""
         (signs,) = signs_of(vector[None, :])
-        sample = b"".join([each for (each,) in self._state.query("SELECT signs FROM sample")])
+        sample = b"".join([each for (each,) in self.query("SELECT signs FROM sample")])
         differ = numpy.frombuffer(sample, dtype=numpy.uint8).reshape(-1, len(signs)) ^ signs
         apart = numpy.sort(numpy.bitwise_count(differ).sum(axis=1, dtype=int))
         if scope.exclude:
@@ -81,7 +164,7 @@ class SqliteEngine(Engine):
                 " AND chunk IN (SELECT chunks.id FROM files JOIN chunks ON file_id = files.id"
                 " WHERE category = :category)"
             )
-        place = count * len(apart) // max(self._totals[0], 1)
+        place = count * len(apart) // max(self.totals[0], 1)
         while True:
             limit = int(apart[place]) if place < len(apart) and not inside else PLANES
             found = self._ids(
@@ -97,17 +180,17 @@ class SqliteEngine(Engine):
             place = 2 * place + 1
 
     def _selected(self) -> str:
-        found = columns() if self._dimensions else columns(vector="x''")
+        found = columns() if self.dimensions else columns(vector="x''")
         return f"SELECT {found} FROM wanted CROSS JOIN chunks USING (id)"
 
     def _held(self, terms: Sequence[int]) -> dict[int, int]:
-        each = self._state.each("terms")
+        each = self.each("terms")
         query = f"SELECT term, CAST(chunks AS INTEGER) FROM terms WHERE term IN ({each})"
-        return dict(self._state.query(query, terms=terms))
+        return dict(self.query(query, terms=terms))
 
     def _sample(self) -> Floats:
-        rows = self._state.query("SELECT vector FROM sample")
-        return unit_rows((vector for (vector,) in rows), self._dimensions)
+        rows = self.query("SELECT vector FROM sample")
+        return unit_rows((vector for (vector,) in rows), self.dimensions)
 
 
 def expression(words: Collection[Word]) -> str:

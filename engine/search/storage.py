@@ -1,172 +1,29 @@
-"""Keeps the index of one workspace, in memory.db or in a PostgreSQL that machines share (spec 7.2).
-
-What both do is here. Their SQL is the same where it can be: ``:name`` stands for a value, and ``State.each``
-for the rows of a list.
-"""
+"""Keeps the index of one workspace, in memory.db or in a PostgreSQL that machines share (spec 7.2)."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
-from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, as_slow, embedded, embedded_text
-from engine.search.reports import (
-    CategoryCount,
-    IndexReport,
-    IndexStatus,
-    Progress,
-    Skipped,
-    Unavailable,
-    VerifyReport,
-)
-from engine.search.results import CATEGORIES
+from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, embedded
+from engine.search.reports import IndexReport, Progress, Unavailable, VerifyReport
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
-    from engine.search.engines import Engine
-    from engine.search.past import Past, PastReader
+    from engine.search.past import PastReader
+    from engine.search.state import State
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
 Turn = tuple[int, int, str, str, str, str]
 """First and last line, speaker, heading, date and text of a chunk."""
-_SLICE_S = 0.2
-"""Seconds after which whoever waits for a writer looks whether to go on waiting."""
-
-
-class State(ABC):
-    """One consistent state of a complete index.
-
-    Attributes:
-        totals: The number of chunks, the total of their lengths, and the number of files with chunks.
-    """
-
-    SESSIONS: ClassVar[str]
-    """Selects the row id and the stamp of each session's file that this workspace itself has."""
-    SKIPPED: ClassVar[str]
-    """Selects the path of each file that is not indexed, and why."""
-    CATEGORIES: ClassVar[str]
-    """Selects categories with their numbers of files, chunks and skipped files."""
-    FILES: ClassVar[str]
-    """Selects the id, number of chunks, total of lengths and digest of each file, whether this version of the
-    program made it, and what its digest is of."""
-    TERMS: ClassVar[str] = "terms"
-    """A chunk's terms."""
-    totals: tuple[int, int, int]
-
-    def __init__(self, home: Storage) -> None:
-        self.home = home
-
-    @property
-    def own(self) -> Mapping[str, Any]:
-        """Values that these queries use."""
-        return {}
-
-    @abstractmethod
-    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
-
-    @staticmethod
-    @abstractmethod
-    def each(name: str) -> str:
-        """A subquery with a row for each number in the list of this name."""
-
-    @property
-    @abstractmethod
-    def stamp(self) -> Hashable:
-        """Equal for equal states."""
-
-    @abstractmethod
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """Whether vectors of this model can be searched; ``False`` if its id cannot be determined."""
-
-    @abstractmethod
-    def engine(self, dimensions: int) -> Engine:
-        """For the ranking. ``dimensions`` of the vectors, 0 to read none."""
-
-    @abstractmethod
-    def found_by_meaning(self) -> int:
-        """The number of chunks with vectors of the model."""
-
-    @abstractmethod
-    def missing(self) -> int:
-        """The number of chunks that lack a vector of the model; 0 without a model."""
-
-    @abstractmethod
-    def lacking(self) -> str:
-        """The condition of a chunk that lacks a vector of the model."""
-
-    @abstractmethod
-    def _details(self) -> IndexStatus:
-        """What only this kind of index knows of its status."""
-
-    def past(self) -> Past:
-        """The past sessions."""
-        return self.home.past_reader.read(
-            self.stamp,
-            lambda: self.query(self.SESSIONS, **self.own),
-            lambda files: self.query(
-                "SELECT id, path, date, words, places, lengths, spoken FROM files JOIN sessions ON file = id"
-                f" WHERE id IN ({self.each('files')})",
-                files=files,
-            ),
-        )
-
-    def turns(self, file: int, position: int | None) -> list[Turn]:
-        """The chunks of a file by row id, or the one at a position."""
-        found = self.query(
-            "SELECT start_line, end_line, speaker, heading, date, text FROM chunks"
-            " WHERE file_id = :file AND position = coalesce(:position, position) ORDER BY position",
-            file=file,
-            position=position,
-        )
-        return [(row[0], row[1], row[2], row[3], row[4], row[5]) for row in found]
-
-    def stored(self, file: int) -> list[tuple[Any, ...]]:
-        """The chunks of a file in order, as ``changes.ChunkRow`` and then as ``facts.Facts``."""
-        return self.query(
-            "SELECT position, start_line, end_line, speaker, date, heading, about, text,"
-            f" length, size, day, name, kind, is_person, {self.TERMS}, counts"
-            " FROM chunks WHERE file_id = :file ORDER BY position",
-            file=file,
-        )
-
-    def to_embed(self, most: int) -> list[tuple[int, str]]:
-        """Some chunks that lack a vector: ids and texts to embed."""
-        query = (
-            f"SELECT id, speaker, heading, text FROM chunks WHERE {self.lacking()} ORDER BY id LIMIT :most"
-        )
-        return [(chunk, embedded_text(*words)) for chunk, *words in self.query(query, most=most)]
-
-    def skipped(self) -> tuple[Skipped, ...]:
-        """The files that are not indexed, and why."""
-        return tuple(Skipped(path, why) for path, why in self.query(self.SKIPPED, **self.own))
-
-    def status(self) -> IndexStatus:
-        """What is in the index."""
-        counts = {str(row[0]): CategoryCount(*row) for row in self.query(self.CATEGORIES, **self.own)}
-        names = (*CATEGORIES, *sorted(counts.keys() - set(CATEGORIES)))
-        found, missing = self.found_by_meaning(), self.missing()
-        coming = ""
-        if missing:
-            coming = f"{self.totals[0] - missing:,} of {self.totals[0]:,} chunks have vectors"
-        return replace(
-            self._details(),
-            files=sum(each.files for each in counts.values()),
-            chunks=sum(each.chunks for each in counts.values()),
-            vectors=found,
-            vectors_coming=coming,
-            skipped=self.skipped(),
-            categories=tuple(counts[name] for name in names if name in counts),
-        )
 
 
 class Storage(ABC):
@@ -202,7 +59,7 @@ class Storage(ABC):
         self._lock_timeout_s = lock_timeout_s
         self._stopping = stopping
         self._threads = threading.RLock()
-        self._slow = as_slow(embedder)
+        self._is_slow = embedder is not None and embedder.is_slow
 
     @abstractmethod
     def read(self) -> AbstractContextManager[State]:
@@ -297,7 +154,7 @@ class Storage(ABC):
         wait_s = self._lock_timeout_s if wait_s is None else wait_s
         with self._computing(wait_s):
             with self.read() as state:
-                rows = state.to_embed(SLOW_TEXTS if self._slow else BATCH_TEXTS)
+                rows = state.to_embed(SLOW_TEXTS if self._is_slow else BATCH_TEXTS)
             if rows:
                 packed = embedded(self.embedder, [text for _, text in rows])
                 self._store(self.embedder, rows, packed, wait_s)
@@ -309,7 +166,7 @@ class Storage(ABC):
     ) -> IndexReport:
         """Refresh, and compute the vectors of a quick model that are missing."""
         report = self._refresh(progress, paths, rebuild, wait_s)
-        total = left = 0 if self._slow or report.vectors or report.stopped else report.waiting
+        total = left = 0 if self._is_slow or report.vectors or report.stopped else report.waiting
         before, why = self.made, report.vectors
         try:
             while left > 0 and not self._stopping():
@@ -334,16 +191,12 @@ class Storage(ABC):
         """
         if self._read_only:
             raise ReadOnly("the workspace is read-only", where=self.where)
-        self._acquire(lambda s: self._threads.acquire(timeout=s), wait_s, "this program is still indexing")
+        if not self._threads.acquire(timeout=self._lock_timeout_s if wait_s is None else wait_s):
+            raise self._busy("this program is still indexing")
         try:
             yield
         finally:
             self._threads.release()
 
-    def _acquire(self, acquire: Callable[[float], bool], wait_s: float | None, why: str) -> None:
-        """Wait for another writer, as long as there is time and reason to go on waiting."""
-        wait_s = self._lock_timeout_s if wait_s is None else wait_s
-        deadline = time.monotonic() + wait_s
-        while not acquire(min(wait_s, _SLICE_S)):
-            if self._stopping() or time.monotonic() > deadline:
-                raise IndexBusy(why, where=self.where, hint="try again when it has finished")
+    def _busy(self, why: str) -> IndexBusy:
+        return IndexBusy(why, where=self.where, hint="try again when it has finished")

@@ -6,7 +6,6 @@ No text is read for a query: a chunk's terms were counted when it was written (`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -87,21 +86,14 @@ class Table:
     terms: NDArray[numpy.uint32]  # ``[P]``: the terms of the first chunk, of the second, and so on
     counts: NDArray[numpy.uint8]  # ``[P]``
     ends: Ints  # ``[N]``: where the terms of each chunk end
-    _postings: dict[int, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.chunks)
 
     def postings(self, term: int) -> tuple[Ints, Floats]:
         """The places of the chunks with a term, ascending, and how often each has it, weighted, in fifths."""
-        known = self._postings.get(term)
-        if known is None:
-            at = numpy.flatnonzero(self.terms == numpy.uint32(term))
-            known = (
-                numpy.searchsorted(self.ends, at, side="right"),
-                self.counts[at].astype(numpy.float32),
-            )
-        return known
+        at = numpy.flatnonzero(self.terms == numpy.uint32(term))
+        return numpy.searchsorted(self.ends, at, side="right"), self.counts[at].astype(numpy.float32)
 
 
 def table_of(rows: Sequence[tuple[Any, ...]], files: Mapping[int, File], dimensions: int) -> Table:

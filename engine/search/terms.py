@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import NamedTuple, cast
 
@@ -16,6 +17,21 @@ RUN = expression(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
 _MOST_RUNS = 200_000
 """Maximum number of runs kept; in a text of hashes and numbers, every word is a new one."""
+
+
+Spans = list[tuple[int, int, str]]
+"""Byte span and term of every word of a text."""
+
+
+def tokenizer() -> Callable[[str], Spans]:
+    """A function that splits ``searchable`` text as the index does. Not thread-safe."""
+    tokenize = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
+
+    def spans(text: str) -> Spans:
+        data = text.encode("utf-8", "replace")
+        return cast("Spans", tokenize(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False))
+
+    return spans
 
 
 class Run(NamedTuple):
@@ -35,7 +51,7 @@ class Terms:
     """
 
     def __init__(self) -> None:
-        self._tokenizer = apsw.Connection(":memory:").fts5_tokenizer(*schema.TOKENIZER)
+        self._tokenizer = tokenizer()
         self.known: dict[int, Run] = {}
         """By a hash of the run."""
 
@@ -53,13 +69,7 @@ class Terms:
         return list(self._tokenize(word, asked=True))
 
     def _tokenize(self, run: str, *, asked: bool = False) -> tuple[int, ...]:
-        found = self._tokenizer(
-            searchable(run, asked=asked).encode("utf-8", "replace"),
-            apsw.FTS5_TOKENIZE_DOCUMENT,
-            None,
-            include_colocated=False,
-        )
-        return tuple(number_of(term) for _, _, term in cast("list[tuple[int, int, str]]", found))
+        return tuple(number_of(term) for _, _, term in self._tokenizer(searchable(run, asked=asked)))
 
 
 def number_of(term: str) -> int:

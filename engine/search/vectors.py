@@ -42,21 +42,6 @@ def are_from(connection: apsw.Connection, embedder: Embedder) -> bool:
     return (meta["embedder"], meta["dimensions"]) == (name, str(embedder.dimensions))
 
 
-def mismatch(vector: Floats, embedder: Embedder) -> str:
-    """Why a query vector cannot be compared with the model's vectors, in one clause; empty if it can."""
-    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
-
-    if vector.shape != (embedder.dimensions,):
-        size = " × ".join(map(str, vector.shape)) or "no list of"
-        return (
-            f"the embedding model returned {size} numbers for the query, but {embedder.dimensions} for each"
-            " text: correct search.embedding_model or search.embedding_dimensions"
-        )
-    if not numpy.isfinite(vector).all():
-        return "the embedding model returned a query vector that contains invalid numbers"
-    return ""
-
-
 def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
     """Set up the table for this model and delete vectors of another model. Call within a transaction."""
     if not are_from(connection, embedder):

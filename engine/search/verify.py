@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, cast
 
 import apsw
@@ -15,36 +15,24 @@ from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
 
 if TYPE_CHECKING:
-    from engine.search.storage import State
+    from engine.search.state import State
 
 _BATCH = 4_096
-_MOST = 8
-"""Maximum number of problems listed per kind; one is enough for a rebuild."""
 
 
 def problems(connection: apsw.Connection, state: State) -> list[str]:
-    """The problems of a memory.db, one clause each.
+    """The first problem of a memory.db, in one clause; one is enough for a rebuild.
 
     The connection must be able to write, and the database must have the newest schema.
     """
-    found: list[str] = []
     held: Counter[int] = Counter()
-    checks: tuple[Callable[[], Iterator[str]], ...] = (
-        lambda: _pages(connection),
-        lambda: rows(state, held),
-        lambda: _words(connection, held),
-        lambda: _vectors(connection),
-    )
-    for check in checks:
-        try:
-            found.extend(check())
-        except database.FAULTS as error:
-            if not database.is_damage(error):
-                raise
-            found.append(f"reading it failed ({error})")
-        if found:
-            break
-    return found
+    checks = chain(_pages(connection), rows(state, held), _words(connection, held), _vectors(connection))
+    try:
+        return list(islice(checks, 1))
+    except database.FAULTS as error:
+        if not database.is_damage(error):
+            raise
+        return [f"reading it failed ({error})"]
 
 
 def rows(state: State, held: Counter[int]) -> Iterator[str]:
@@ -56,7 +44,7 @@ def rows(state: State, held: Counter[int]) -> Iterator[str]:
     (strays,) = state.query("SELECT count(*) FROM chunks WHERE file_id NOT IN (SELECT id FROM files)")[0]
     if strays:
         yield f"{strays} chunks belong to no file"
-    terms, wrong, totals = Terms(), 0, [0, 0, 0]
+    terms, totals = Terms(), [0, 0, 0]
     for file, count, extent, digest, is_ours, *fields in state.query(state.FILES):
         stored = state.stored(file)
         length = 0
@@ -69,10 +57,10 @@ def rows(state: State, held: Counter[int]) -> Iterator[str]:
             is_same = digest == file_digest(fields, [row[:8] for row in stored]) and all(
                 tuple(each) == row[8:] for (each, _), row in zip(facts, stored, strict=True)
             )
-        totals = [old + new for old, new in zip(totals, (count, length, count > 0), strict=True)]
-        wrong += not is_same
-        if not is_same and wrong <= _MOST:
+        if not is_same:
             yield f"the chunks of {fields[0]} differ from what was written"
+            return
+        totals = [old + new for old, new in zip(totals, (count, length, count > 0), strict=True)]
     if state.query("SELECT chunks, length, files FROM totals") != [tuple(totals)]:
         yield "its totals differ from what was written"
     if dict(state.query("SELECT CAST(term AS bigint) & 4294967295, chunks FROM terms")) != held:
@@ -80,7 +68,7 @@ def rows(state: State, held: Counter[int]) -> Iterator[str]:
 
 
 def _pages(connection: apsw.Connection) -> Iterator[str]:
-    for (message,) in connection.execute(f"PRAGMA integrity_check({_MOST})"):
+    for (message,) in connection.execute("PRAGMA integrity_check(1)"):
         if message != "ok":
             yield str(message)
 

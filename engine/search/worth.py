@@ -3,7 +3,8 @@
 Results are ordered by value per token: the score divided by a power of the length, so that a long text has
 to be better than a short one, but need not be twice as good for being twice as long. If one file could fill
 the space alone, more results from it are worth less than results from other files, unless the file stands
-out; a short file is best included whole.
+out; a short file is best included whole. (Of 198 commits, 176 find something of the session that made
+them in 2,048 tokens, and 171 without this.)
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from engine.store.files import Files
 from engine.store.paths import Workspace, shown
 
 if TYPE_CHECKING:
-    from engine.search.storage import State
+    from engine.search.state import State
 
 Read = tuple[Change, bytes | None]
 """As from ``changes.opened``."""

@@ -397,10 +397,6 @@ def _links(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _machine(workspace: Workspace) -> Iterator[Finding]:
-    if programs.find("rg"):
-        yield Finding("ok", "ripgrep: installed, for searching without the index")
-    else:
-        yield Finding("note", "ripgrep: not installed; without the index, files are scanned instead")
     if os.access(workspace.root, os.W_OK):
         free = shutil.disk_usage(workspace.root).free
         level: Level = "ok" if free > 256 * 1024 * 1024 else "warning"

@@ -44,7 +44,7 @@ def search_findings(workspace: Workspace, files: Files) -> Iterator[Finding]:
 def _embedding(settings: SearchSettings) -> Iterator[Finding]:
     """The embedding model in use, and whether it works; only ``openai`` is called over the network."""
     from engine.pipeline.assembly import embedder_for  # noqa: PLC0415 — not for --staged
-    from engine.search.embeddings import EMBEDDING_FAULTS, as_slow, query_vector  # noqa: PLC0415 — not for --staged
+    from engine.search.embeddings import EMBEDDING_FAULTS  # noqa: PLC0415 — not for --staged
 
     name = settings.embedding
     try:
@@ -55,11 +55,10 @@ def _embedding(settings: SearchSettings) -> Iterator[Finding]:
         }[name]
         try:
             started = time.monotonic()
-            known = query_vector(embedder, "hello")
+            known = embedder.embed_query("hello")
             took = time.monotonic() - started
         finally:
-            if (slow := as_slow(embedder)) is not None:
-                slow.close()
+            embedder.close()
     except EMBEDDING_FAULTS as error:
         problem = error if isinstance(error, AutopoiesisError) else AutopoiesisError(str(error))
         place = f"{problem.where}: " if problem.where else ""

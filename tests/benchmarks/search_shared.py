@@ -10,10 +10,10 @@ import numpy
 
 from engine.search.chunks import split
 from engine.search.embeddings import LocalEmbedder
-from engine.search.engines import EVERYWHERE, Engine
 from engine.search.index import SearchIndex
 from engine.search.postgres.shared import SharedIndex
 from engine.search.query import literal_terms
+from engine.search.state import EVERYWHERE, State
 from engine.search.table import Table
 from engine.search.vectors import signs_of
 from engine.settings.model import SearchSettings
@@ -99,9 +99,9 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
         )
         assert isinstance(index._storage, SharedIndex)
         with index._storage.read(_PATIENT_S) as state:
-            engine = state.engine(model.dimensions)
-            every = engine.table(engine.all(), [], [], EVERYWHERE)
-            found = float(numpy.mean([_recall(engine, every, each) for each in model.embed(questions[:50])]))
+            state.dimensions = model.dimensions
+            every = state.table(state.all(), [], [], EVERYWHERE)
+            found = float(numpy.mean([_recall(state, every, each) for each in model.embed(questions[:50])]))
     label = f"{size:,} chunks, shared"
     yield Row(f"{label}, index made", made, "pgvector with tsvector, COPY", bare)
     note = f"p95 {1e3 * hybrid.p95:,.0f} ms against {1e3 * both.p95:,.0f} ms; recall@{_NEAREST} {found:.3f}"
@@ -110,9 +110,9 @@ def _measured(setting: Setting, size: int, server: Postgres, name: str, connecti
     )
 
 
-def _recall(engine: Engine, every: Table, vector: Any) -> float:
+def _recall(state: State, every: Table, vector: Any) -> float:
     """The share of the chunks nearest by signs that the HNSW index finds."""
-    near = engine.by_vector(vector, _NEAREST, EVERYWHERE)
+    near = state.by_vector(vector, _NEAREST, EVERYWHERE)
     apart = numpy.bitwise_count(signs_of(every.vectors) ^ signs_of(vector[None, :])).sum(axis=1, dtype=int)
     # By distance, because as many as share the last one are right.
     most = numpy.sort(apart)[:_NEAREST][-1]

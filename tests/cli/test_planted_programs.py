@@ -54,7 +54,7 @@ def test_a_command_line_of_the_workbench_runs_nothing_planted(
     assert planted() == []
 
 
-def test_commands_that_run_git_and_ripgrep_run_nothing_planted(
+def test_commands_that_run_git_run_nothing_planted(
     apo: Command, sample: Path, planted: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for command in (["doctor"], ["search", "deploy"], ["trace", "deploy"]):

@@ -20,7 +20,6 @@ from engine.errors import EmbeddingFailed
 from engine.providers import attempts, embeddings
 from engine.providers.embeddings import REQUEST_CHARACTERS, REQUEST_TEXTS, TEXT_CHARACTERS, OpenAIEmbedder
 from engine.providers.keys import SEARCH, key_for
-from engine.search.embeddings import as_slow
 from engine.settings.model import SearchSettings
 from tests.providers.conftest import KEY, json_response
 from tests.providers.deadlines import LATER, passed_once
@@ -455,7 +454,7 @@ def test_the_default_settings_are_those_of_the_specification() -> None:
 def test_closing_cancels_running_calls(server: Server) -> None:
     server.respond_with(server.hang)
     embedder = server.embedder()
-    assert as_slow(embedder) is embedder
+    assert embedder.is_slow
     caught: list[EmbeddingFailed] = []
 
     def ask() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from engine.search.embeddings import Embedder
 from engine.search.query import words
 from engine.store.paths import Workspace
 
@@ -55,7 +56,7 @@ FILES = {
 }
 
 
-class BagOfWords:
+class BagOfWords(Embedder):
     """Embeds a text as its bag of words: texts without a common word are dissimilar."""
 
     def __init__(self, dimensions: int = 512, name: str = "bag-of-words") -> None:

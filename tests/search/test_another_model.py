@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
 from engine.search import backlog, database
-from engine.search.embeddings import as_slow, packed
+from engine.search.embeddings import packed
 from engine.search.memory_db import LOCK_NAME, VECTORS_LOCK_NAME
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -29,6 +29,8 @@ FACTS = "knowledge/facts.md"
 
 class SlowBag(BagOfWords):
     """A model that blocks after ``room`` more batches; it never blocks if that is negative."""
+
+    is_slow = True
 
     def __init__(self, name: str = "slow", *, room: int = -1) -> None:
         super().__init__(512, name)
@@ -67,7 +69,6 @@ class SlowBag(BagOfWords):
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the waits."""
-    monkeypatch.setattr(backlog, "_PAUSE_S", 0.05)
     monkeypatch.setattr(backlog, "PATIENCE_S", 600.0)  # a refresh that waits for too many vectors hangs
 
 
@@ -85,7 +86,6 @@ def long_file(workspace: Workspace, parts: int) -> None:
 
 def test_a_refresh_waits_for_a_few_vectors(filled: Workspace, open_index: Open) -> None:
     embedder = SlowBag()
-    assert as_slow(embedder) is embedder and as_slow(BagOfWords()) is None and as_slow(None) is None
     index = open_index(filled, embedder)
     report = index.refresh()
     assert (report.embedded, report.waiting, report.vectors) == (report.chunks, 0, "")
@@ -216,7 +216,9 @@ def test_interrupted_vectors_are_resumed_by_the_next_index(many: Workspace, open
     assert index.verify(repair=False).sound
 
 
-def test_a_model_that_fails_midway_is_retried(many: Workspace, open_index: Open) -> None:
+def test_a_model_that_fails_midway_is_asked_again_by_the_next_refresh(
+    many: Workspace, open_index: Open
+) -> None:
     embedder = SlowBag(room=1)
     index = open_index(many, embedder)
     chunks = index.refresh().chunks
@@ -227,7 +229,9 @@ def test_a_model_that_fails_midway_is_retried(many: Workspace, open_index: Open)
     assert index.status().without_vectors == ""
     assert index.finish_vectors() == "the embedding model failed (quota exceeded)"
     embedder.fails = ""
-    wait_until(lambda: index.status().vectors == chunks)
+    index.refresh()
+    assert index.finish_vectors() == ""
+    assert index.status().vectors == chunks
     assert index.status().vectors_coming == ""
 
 
@@ -265,7 +269,9 @@ def test_only_one_process_computes_vectors(many: Workspace, open_index: Open) ->
         assert index.status().without_vectors == (
             f"0 of {report.chunks} chunks have vectors: another program is computing them"
         )
-    wait_until(lambda: index.status().vectors == report.chunks)
+    index.refresh()
+    assert index.finish_vectors() == ""
+    assert index.status().vectors == report.chunks
 
 
 @pytest.mark.both(False)

@@ -30,7 +30,6 @@ QUERIES = (
     "2026-02-16",
     "entry 17",
 )
-FALLBACK = ("ripgrep", "scan")
 PAGE = 4096
 
 
@@ -129,7 +128,7 @@ def test_a_damaged_index_still_answers_and_is_repaired(
         damage(indexed.database, rng)
         for query in QUERIES:
             for one in index.search(query):
-                assert one.source in ("index", *FALLBACK)
+                assert one.source in ("index", "scan")
         assert index.settle(30)
         index.verify()
         assert [index.search(query) for query in QUERIES] == fresh
@@ -211,7 +210,7 @@ def test_an_index_deleted_while_in_use_is_rebuilt(
     assert index.search("rye bread")[0].source == "index"
     database.remove(indexed.database)
     best = index.search("rye bread")[0]
-    assert best.source in FALLBACK
+    assert best.source == "scan"
     assert best.why.endswith("the files were searched directly because there is no search index.")
     assert best.path == "knowledge/journal/2026-02-16.md"
     assert index.settle(30)
@@ -261,6 +260,6 @@ def test_a_replaced_index_is_used_at_once(
 def test_a_folder_at_the_path_of_the_index_is_no_error(filled: Workspace, open_index: Open) -> None:
     filled.database.mkdir()
     index = open_index(filled)
-    assert index.search("rye bread")[0].source in FALLBACK
+    assert index.search("rye bread")[0].source == "scan"
     assert index.settle(10)
     assert index.status().state != "ready"

@@ -9,9 +9,8 @@ import pytest
 
 from engine.search import schema
 from engine.search.described import Chosen, counted, describe, explain_shares, listed
-from engine.search.memory_db import State
 from engine.search.results import Share, ShareName
-from engine.search.sqlite import SqliteEngine
+from engine.search.sqlite import State
 
 
 @pytest.fixture
@@ -39,9 +38,9 @@ def connection() -> apsw.Connection:
     return connection
 
 
-def engine_of(connection: apsw.Connection) -> SqliteEngine:
+def engine_of(connection: apsw.Connection) -> State:
     home: Any = None  # which only knows of models and past sessions
-    return SqliteEngine(State(home, connection), 0)
+    return State(home, connection)
 
 
 def chosen(chunk: int = 1, **values: Any) -> Chosen:

@@ -1,20 +1,14 @@
-"""Without an index the files are searched directly, with ripgrep if installed."""
+"""Without an index the files are searched directly."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import stat
-import subprocess
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from engine.search import fallback
 from engine.search.results import SearchResult
-from engine.store import programs
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -23,58 +17,15 @@ from tests.transcripts.logs import ClaudeCode, dump
 
 Search = Callable[..., list[SearchResult]]
 
-FAKE_RIPGREP = '''#!{python}
-"""Finds as ripgrep does, as far as these tests ask."""
-import os, pathlib, re, sys
-arguments = sys.argv[1:]
-log = pathlib.Path({log!r})
-log.write_text("\\n".join(arguments) + "\\n" + str("RIPGREP_CONFIG_PATH" in os.environ))
-patterns = [arguments[i + 1] for i, word in enumerate(arguments) if word == "-e"]
-folders = arguments[arguments.index("--") + 1 :]
-pattern = re.compile("|".join(patterns), re.IGNORECASE)
-for folder in folders:
-    for path in sorted(pathlib.Path(folder).rglob("*")):
-        is_text = path.is_file() and path.suffix in (".md", ".txt")
-        if is_text and pattern.search(path.read_text("utf-8", "replace")):
-            sys.stdout.write(f"{{path}}\\0")
-'''
 
-
-def has_ripgrep() -> bool:
-    return shutil.which("rg") is not None
-
-
-@pytest.fixture(
-    params=[
-        "scan",
-        "fake",
-        pytest.param("real", marks=pytest.mark.skipif(not has_ripgrep(), reason="no ripgrep")),
-    ]
-)
-def search(
-    request: pytest.FixtureRequest, filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Search:
-    """Searches the files of ``filled``: without ripgrep, with a fake, and with the real one if installed."""
-    if request.param == "scan":
-        monkeypatch.setattr(programs, "find", lambda name: None)
-    elif request.param == "fake":
-        install_fake_ripgrep(tmp_path, monkeypatch)
+@pytest.fixture
+def search(filled: Workspace) -> Search:
+    """Searches the files of ``filled``."""
 
     def search_files(*terms: str, limit: int = 10, **more: object) -> list[SearchResult]:
         return fallback.search(filled, Files(filled), terms, limit=limit, **more)  # type: ignore[arg-type]
 
     return search_files
-
-
-def install_fake_ripgrep(folder: Path, monkeypatch: pytest.MonkeyPatch, program: str = FAKE_RIPGREP) -> Path:
-    import sys
-
-    place = folder / "bin" / "rg"
-    place.parent.mkdir()
-    place.write_text(program.format(python=sys.executable, log=str(folder / "log")))
-    place.chmod(place.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{place.parent}{os.pathsep}{os.environ['PATH']}")
-    return folder / "log"
 
 
 def test_chunks_with_the_most_words_come_first(search: Search) -> None:
@@ -159,62 +110,9 @@ def test_binary_and_unreadable_files_are_skipped(search: Search, filled: Workspa
     assert [one.path for one in search("zeppelin")] == ["knowledge/reference/latin1.md"]
 
 
-def test_ripgrep_ignores_user_configuration(
-    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = install_fake_ripgrep(tmp_path, monkeypatch)
-    monkeypatch.setenv("RIPGREP_CONFIG_PATH", "/somewhere")
-    found = fallback.search(filled, Files(filled), ("bread",), limit=5)
-    assert found[0].source == "ripgrep"
-    *arguments, has_configuration = log.read_text().split("\n")
-    assert has_configuration == "False"
-    assert {"--no-config", "--no-ignore"} <= set(arguments)
-    assert arguments[arguments.index("--") + 1 :] == [
-        "knowledge",
-        "topics",
-        "raw/conversations",
-        "conversations",
-        "archive",
-    ]
-
-
-def test_a_ripgrep_that_fails_is_replaced_by_a_scan(
-    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install_fake_ripgrep(tmp_path, monkeypatch, "#!{python}\nimport sys\nsys.exit(2)\n# {log}")
-    found = fallback.search(filled, Files(filled), ("bread",), limit=5)
-    assert (found[0].source, found[0].path) == ("scan", "knowledge/journal/2026-02-16.md")
-
-
-def test_a_ripgrep_that_hangs_is_killed(
-    filled: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = (
-        "#!{python}\nimport sys, time\n"
-        "sys.stdout.write('knowledge/journal/2026-02-16.md\\0'); sys.stdout.flush()\n"
-        "open('{log}', 'w').close(); time.sleep(600)"
-    )
-    log = install_fake_ripgrep(tmp_path, monkeypatch, program)
-    communicate = subprocess.Popen.communicate
-
-    def communicate_once_written(
-        process: subprocess.Popen[bytes], input: bytes | None = None, timeout: float | None = None
-    ) -> tuple[bytes, bytes]:
-        """The time is up as soon as there is some output."""
-        while not log.exists():
-            time.sleep(0.01)
-        return communicate(process, input, timeout and 0.01)
-
-    monkeypatch.setattr(subprocess.Popen, "communicate", communicate_once_written)
-    (found,) = fallback.search(filled, Files(filled), ("bread",), limit=5, time_limit_s=600)
-    assert found.source == "ripgrep"
-    assert found.why.endswith("were searched directly, and time ran out before all were read.")
-
-
 def test_a_scan_stops_at_the_time_limit_and_says_so(
     filled: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "find", lambda name: None)
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import IndexBusy, IndexFailed
-from engine.search import database, storage
+from engine.search import database
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -238,7 +238,6 @@ def test_closing_cancels_a_waiting_repair(filled: Workspace, open_index: Open) -
 def test_the_status_says_what_stopped_a_repair(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "_SLICE_S", 0.01)
     process = start(HOLDING, filled)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search.engines import Word
 from engine.search.query import MAX_TERMS, STOP_WORDS, literal_terms, words
 from engine.search.scripts import searchable
 from engine.search.sqlite import expression
+from engine.search.state import Word
 from tests.cases import each_case
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search.matches import Finder, snippet, stemmer
+from engine.search.matches import Finder, snippet
 from engine.search.query import literal_terms
 from engine.search.scripts import aligned, searchable
 from engine.store.paths import Workspace
@@ -99,18 +99,18 @@ def test_words_amid_a_run_without_spaces_are_found(
 def test_words_are_found_as_a_person_types_them(asked: str, written: str, form: Form, other: Form) -> None:
     asked, written = unicodedata.normalize(form, asked), unicodedata.normalize(other, written)
     terms = literal_terms(asked)
-    finder = Finder(terms, stemmer())
+    finder = Finder(terms)
     assert finder.find(f"x {written} y").terms == terms
 
 
 def test_another_hindi_word_with_the_same_consonants_is_not_found() -> None:
-    finder = Finder(literal_terms("हिन्दी"), stemmer())
+    finder = Finder(literal_terms("हिन्दी"))
     assert not finder.find("हद नदी").terms
 
 
 def test_a_match_amid_a_run_is_shown_where_it_is() -> None:
     text = "第一行什么也没有。\n" * 30 + "昨天换了新的防火墙，速度好多了。\n" + "结尾也没有。\n" * 30
-    found = Finder(literal_terms("防火墙"), stemmer()).find(text)
+    found = Finder(literal_terms("防火墙")).find(text)
     assert [text[start:end] for start, end, _ in found.spans] == ["防火", "火墙"]
     assert "防火墙" in snippet(text, found)
 

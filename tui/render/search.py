@@ -55,7 +55,7 @@ class Words:
 
     def __init__(self, query: str) -> None:
         self.terms = literal_terms(query)
-        self._finder = matches.Finder(self.terms, matches.stemmer())
+        self._finder = matches.Finder(self.terms)
 
     def spans(self, text: str) -> Spans:
         """The spans of the words in a text."""

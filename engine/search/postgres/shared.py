@@ -7,9 +7,7 @@ next refresh catches up.
 from __future__ import annotations
 
 import contextlib
-import math
 import time
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,164 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from engine.errors import IndexFailed, RepositoryError
-from engine.search import storage, vectors
+from engine.search import vectors
 from engine.search.database import FAULTS
-from engine.search.embeddings import EMBEDDING_FAULTS, Computing, as_slow
-from engine.search.engines import unit_rows
+from engine.search.embeddings import EMBEDDING_FAULTS, Computing
 from engine.search.postgres import schema
-from engine.search.postgres.engine import PACKED, PostgresEngine, bits, unsigned
 from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
-from engine.search.postgres.writer import FORM, PostgresWriter, model_of
-from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable
+from engine.search.postgres.state import State, bits
+from engine.search.postgres.writer import PostgresWriter, model_of
+from engine.search.reports import IndexReport, Progress, Unavailable
 from engine.search.storage import Storage
-from engine.search.verify import rows
-from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
-    from engine.search.postgres.schema import Server
     from engine.search.postgres.server import Connections
     from engine.search.table import Floats
 
 _VERIFY_S = 3_600.0
 _LEASE_S = 60
 """For so long, other clones leave missing vectors to one that is computing them."""
-_STALE = 1 / 8
-"""Share of chunks added or removed after which a sample of many vectors is read again."""
-_VALUE = expression(r"(?<!:):([a-z]+)")
-
-
-class State(storage.State):
-    """One state of a shared index.
-
-    A clone is told of the sessions that it itself has: what another person's clone has is found by a search,
-    but told to no one unasked.
-    """
-
-    SESSIONS = (
-        "SELECT id, stamp FROM holdings JOIN files ON id = holdings.file"
-        " JOIN sessions ON sessions.file = id WHERE holder = :holder"
-    )
-    SKIPPED = "SELECT path, skipped FROM holdings WHERE holder = :holder AND skipped <> '' ORDER BY path"
-    CATEGORIES = (
-        "SELECT category, sum(files)::int, sum(chunks)::int, sum(skipped)::int FROM ("
-        " SELECT category, 1 AS files, chunks, 0 AS skipped FROM files WHERE id <> ALL (:hidden)"
-        " UNION ALL SELECT category, 0, 0, 1 FROM holdings WHERE holder = :holder AND skipped <> ''"
-        ") AS each GROUP BY category"
-    )
-    FILES = f"SELECT id, chunks, extent, digest, form = '{FORM}', path, category, date, '' FROM files"
-    TERMS = PACKED
-    home: SharedIndex
-
-    def __init__(self, home: SharedIndex, server: Server) -> None:
-        super().__init__(home)
-        self._server = server
-        found = self.query(
-            "SELECT complete, stamp, chunks, length, files, coalesce(id, 0), refreshed FROM totals"
-            " LEFT JOIN holders ON machine = :machine",
-            machine=machine_of(home.root),
-        )
-        self.is_complete, stamp, *totals, holder, self._refreshed = found[0]
-        self.totals = (totals[0], totals[1], totals[2])
-        self.holder: int = holder
-        self._stamp = holder, stamp
-
-    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
-        """See ``storage.State.query``."""
-        return self._server.execute(_VALUE.sub(r"%(\1)s", sql).encode(), values, binary=True).fetchall()
-
-    @staticmethod
-    def each(name: str) -> str:
-        """See ``storage.State.each``."""
-        return f"SELECT unnest(:{name}::bigint[])"
-
-    @property
-    def stamp(self) -> Hashable:
-        """See ``storage.State.stamp``."""
-        return self._stamp
-
-    @property
-    def own(self) -> dict[str, Any]:
-        """See ``storage.State``."""
-        return {"holder": self.holder, "hidden": self.hidden}
-
-    @cached_property
-    def hidden(self) -> list[int]:
-        """The files that this clone does not see: versions of files of which it has another one, or the
-        newest is another one, and of files that it has deleted or could not read.
-        """
-        return self.home.hidden_in(self)
-
-    @cached_property
-    def model(self) -> tuple[int, int, str]:
-        """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
-        embedder = self.home.embedder
-        try:
-            if embedder is not None:
-                return (*model_of(self._server, embedder.id, embedder.dimensions), embedder.id)
-        except EMBEDDING_FAULTS:
-            pass  # whatever uses the model says why
-        return 0, 0, ""
-
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """See ``storage.State.has_vectors_of``."""
-        model, count, _ = self.model
-        return (count if as_slow(embedder) else model) > 0
-
-    def engine(self, dimensions: int) -> PostgresEngine:
-        """See ``storage.State.engine``."""
-        model = self.model[0] if dimensions else 0
-        return PostgresEngine(self, dimensions, model, self.hidden, lambda: self._sample(dimensions))
-
-    def _sample(self, dimensions: int) -> Floats:
-        chunks, model = self.totals[0], self.model[0]
-        is_large = chunks > vectors.SAMPLE
-        key = model, math.log(chunks) // math.log1p(_STALE) if is_large else self.stamp
-        found = self.home.samples.get(key)
-        if found is None:
-            rows = self.query(
-                "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
-                model=model,
-                most=vectors.SAMPLE,
-            )
-            found = unit_rows((vector for (vector,) in rows), dimensions)
-            self.home.samples = {key: found}
-        return found
-
-    def stored(self, file: int) -> list[tuple[Any, ...]]:
-        """See ``storage.State.stored``."""
-        return [(*row[:14], unsigned(row[14]), row[15]) for row in super().stored(file)]
-
-    def lacking(self) -> str:
-        """See ``storage.State.lacking``."""
-        return f"NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = {self.model[0]})"
-
-    def found_by_meaning(self) -> int:
-        """See ``storage.State.found_by_meaning``."""
-        return self.model[1]
-
-    def missing(self) -> int:
-        """See ``storage.State.missing``."""
-        return self.totals[0] - self.model[1] if self.model[2] else 0
-
-    def problems(self) -> Iterator[str]:
-        """What differs from what was written, one clause each; of other programs' files only the counts."""
-        yield from rows(self, Counter())
-        for model, count, dimensions in self.query("SELECT id, rows, dimensions FROM models"):
-            found = self.query("SELECT sum, vector FROM vectors WHERE model = :model", model=model)
-            if len(found) != count or any(
-                vectors.sum_of(vector) != total or len(vector) not in (0, dimensions)
-                for total, vector in found
-            ):
-                yield "its vectors differ from what was written"
-
-    def _details(self) -> IndexStatus:
-        ((size,),) = self.query(
-            "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class"
-            " WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
-        )
-        return IndexStatus("ready", embedder=self.model[2], size=size, refreshed=self._refreshed)
 
 
 class SharedIndex(Storage):
@@ -249,7 +108,7 @@ class SharedIndex(Storage):
     @contextlib.contextmanager
     def _computing(self, wait_s: float) -> Iterator[None]:
         """See ``Storage._computing``; a clone that is lost excludes others for a minute."""
-        if self._slow is not None:
+        if self._is_slow:
             with self.read() as state:
                 holder, model = state.holder, state.model[0]
             with self._server.writing(wait_s) as server:

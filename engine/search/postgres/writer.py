@@ -7,6 +7,7 @@ transaction, by one writer at a time. Vectors follow, outside of transactions.
 from __future__ import annotations
 
 import contextlib
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -16,7 +17,6 @@ from engine.redaction.detect import masked
 from engine.search import changes, chunks, schema
 from engine.search.changes import Change, Known, file_digest
 from engine.search.facts import facts_of
-from engine.search.postgres.engine import signed_all
 from engine.search.postgres.schema import READ_S
 from engine.search.sources import Source
 from engine.search.writer import Read, Writer, packed_passages
@@ -291,7 +291,9 @@ class PostgresWriter(Writer):
         facts = facts_of(self._terms, [row[3:] for _, _, row in new])
         with server.cursor().copy(f"COPY chunks ({_CHUNK_COLUMNS}) FROM STDIN".encode()) as copy:
             for (*given, row), ((*numbers, terms, counts), _) in zip(new, facts, strict=True):
-                copy.write_row((*given, *row[:3], *map(int, numbers), signed_all(terms), counts, *row[3:]))
+                copy.write_row(
+                    (*given, *row[:3], *map(int, numbers), array("i", terms).tolist(), counts, *row[3:])
+                )
         server.cursor().executemany(
             "INSERT INTO sessions VALUES (%s, %s, %s, %s, %s) ON CONFLICT (file) DO UPDATE SET"
             " words = excluded.words, places = excluded.places, lengths = excluded.lengths,"

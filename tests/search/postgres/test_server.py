@@ -16,10 +16,10 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ConfigError, IndexBusy, IndexFailed
-from engine.search.engines import EVERYWHERE, Word
 from engine.search.index import SearchIndex
 from engine.search.postgres import schema, server
 from engine.search.postgres.place import memory_of
+from engine.search.state import EVERYWHERE, Word
 from engine.settings import trust
 from engine.store.git import Git
 from engine.store.paths import Workspace
@@ -159,9 +159,8 @@ def test_the_indexes_of_words_and_vectors_are_used(
     def are_used() -> bool:
         """Whether both were, as the server counts with a delay of a second or more."""
         with index._storage.read() as state:
-            engine = state.engine(512)
-            assert len(engine.by_words([Word("", 1, 70)], 99, EVERYWHERE)) == 11
-            assert len(engine.by_vector(BagOfWords().embed(["rye"])[0], 9, EVERYWHERE)) == 9
+            assert len(state.by_words([Word("", 1, 70)], 99, EVERYWHERE)) == 11
+            assert len(state.by_vector(BagOfWords().embed(["rye"])[0], 9, EVERYWHERE)) == 9
         with database.connect() as connection:
             used = dict(connection.execute(scans).fetchall())
         return bool(used["chunks_terms"] and used["vectors_signs"])

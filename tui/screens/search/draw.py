@@ -62,7 +62,7 @@ ABOVE = 3
 """Lines of context above the result that are visible at first."""
 _LOG = ".jsonl"
 _LONGEST = 4000
-SOURCES = {"index": "from the index", "ripgrep": "found by ripgrep", "scan": "found by scanning files"}
+SOURCES = {"index": "from the index", "scan": "found by scanning files"}
 """Display names of the result sources."""
 
 

@@ -1,4 +1,4 @@
-"""An engine names candidates, by words and by vectors, without reading the whole index."""
+"""An index names candidates, by words and by vectors, without reading the whole index."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import apsw
 import numpy
 import pytest
 
-from engine.search import answer, engines, vectors
-from engine.search.engines import EVERYWHERE, Engine, Scope, Word
+from engine.search import answer, state, vectors
+from engine.search.state import EVERYWHERE, Scope, State, Word
 from engine.search.terms import Terms
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -39,15 +39,16 @@ def many(workspace: Workspace) -> Workspace:
 
 
 @pytest.fixture
-def opened(many: Workspace, open_index: Open) -> Iterator[Engine]:
-    """The engine of an index of ``many``."""
+def opened(many: Workspace, open_index: Open) -> Iterator[State]:
+    """A state of an index of ``many``."""
     index = open_index(many, BagOfWords(DIMENSIONS))
     index.refresh()
-    with index._storage.read() as state:
-        yield state.engine(DIMENSIONS)
+    with index._storage.read() as read:
+        read.dimensions = DIMENSIONS
+        yield read
 
 
-def found(engine: Engine, chunks: list[int]) -> list[str]:
+def found(engine: State, chunks: list[int]) -> list[str]:
     texts = engine.texts(chunks)
     return [texts[chunk].text for chunk in chunks]
 
@@ -62,7 +63,7 @@ def vector_of(text: str) -> Floats:
     return found
 
 
-def test_statistics_are_those_of_the_whole_index(opened: Engine) -> None:
+def test_statistics_are_those_of_the_whole_index(opened: State) -> None:
     numbers = [Terms().of_query(word)[0] for word in ("common", "heron", "walrus", "absent")]
     corpus = opened.corpus(numbers, with_sample=True)
     assert (corpus.chunks, corpus.files) == (FILES * SECTIONS, FILES)
@@ -72,10 +73,10 @@ def test_statistics_are_those_of_the_whole_index(opened: Engine) -> None:
     assert numpy.linalg.norm(corpus.sample, axis=1) == pytest.approx(1.0)
 
 
-def test_the_rarest_words_decide(opened: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rarest_words_decide(opened: State, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [word("common", 240), word("heron", 24), word("walrus", 1)]
     assert len(opened.by_words(words, 500, EVERYWHERE)) == 240
-    monkeypatch.setattr(engines, "MOST_MATCHES", 100)
+    monkeypatch.setattr(state, "MOST_MATCHES", 100)
     few = found(opened, opened.by_words(words, 500, EVERYWHERE))
     assert len(few) == 25
     assert "walrus" in few[0]
@@ -84,14 +85,14 @@ def test_the_rarest_words_decide(opened: Engine, monkeypatch: pytest.MonkeyPatch
 
 
 def test_of_common_words_alone_the_latest_chunks_are_found(
-    opened: Engine, monkeypatch: pytest.MonkeyPatch
+    opened: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "MOST_MATCHES", 60)
+    monkeypatch.setattr(state, "MOST_MATCHES", 60)
     assert sorted(opened.by_words([word("common", 240)], 500, EVERYWHERE)) == opened.all()[-60:]
 
 
 @pytest.mark.parametrize("count", [1, 20, 100, 240])
-def test_the_nearest_by_signs_are_found(opened: Engine, count: int) -> None:
+def test_the_nearest_by_signs_are_found(opened: State, count: int) -> None:
     vector = vector_of("common heron entry3 part7")
     chunks = opened.table(opened.all(), [], [], EVERYWHERE)
     differ = vectors.signs_of(chunks.vectors) ^ vectors.signs_of(vector[None, :])
@@ -117,7 +118,7 @@ def test_the_more_signs_two_vectors_share_the_smaller_is_the_angle_between_them(
     assert numpy.mean(found) > 0.8
 
 
-def test_candidates_are_in_scope(opened: Engine) -> None:
+def test_candidates_are_in_scope(opened: State) -> None:
     vector, words = vector_of("common heron"), [word("common", 240)]
     excluded = frozenset(f"knowledge/people/{number:02}.md" for number in range(0, 20, 2))
     for scope, size in (
@@ -133,7 +134,7 @@ def test_candidates_are_in_scope(opened: Engine) -> None:
     assert len(opened.table(nearest, [], [], Scope(None, excluded))) >= 5
 
 
-def test_leaders_bring_their_neighbours_in_the_same_file(opened: Engine) -> None:
+def test_leaders_bring_their_neighbours_in_the_same_file(opened: State) -> None:
     chunks = opened.table(opened.all(), [], [], EVERYWHERE)
     at = 2 * SECTIONS + 1
     around = opened.table([int(chunks.chunks[at])], [int(chunks.chunks[at])], [], EVERYWHERE)
@@ -152,7 +153,7 @@ def test_few_candidates_answer_as_all_chunks_do(
     whole = [(each.path, each.start_line) for each in index.search(query, 3)]
     for name, number in (("BY_WORDS", 60), ("BY_MEANING", 40), ("LEADERS", 20)):
         monkeypatch.setattr(answer, name, number)
-    monkeypatch.setattr(engines, "MOST_MATCHES", 100)
+    monkeypatch.setattr(state, "MOST_MATCHES", 100)
     assert [(each.path, each.start_line) for each in index.search(query, 3)] == whole
 
 
