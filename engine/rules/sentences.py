@@ -146,7 +146,7 @@ def _with_speech_apart(sentence: str) -> Iterator[str]:
     """A sentence, and before it what it says of the language in which the agent is to speak."""
     asked = SPEAK.search(sentence)
     if asked is not None and asked[0] != sentence:
-        yield asked[0].strip()
+        yield _LEAD.sub("", asked[0].strip(), count=1)
         sentence = f"{sentence[: asked.start()]} {sentence[asked.end() :]}".strip(" ,;:.")
     yield sentence
 
