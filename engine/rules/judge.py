@@ -470,7 +470,7 @@ _AT_HAND = expression(
     r"|(?:この|その|あの)(?!プロジェクト|リポジトリ|レポジトリ|アプリ|チーム)|[こそあ]れ(?!から|以降|まで)|[こそ]んな"
     r"|[이그]거|[이그]것|[이그]렇게",
 )
-"""Points, in a language without spaces, at something that was named before: "from now on without this check"."""
+"""Points, in a language without spaces, at what was named before: "from now on without this check"."""
 _CLAUSES = expression(r"[，,；;。：:]")
 _IMPERSONAL = expression(
     r"\b(?:on (?:doit|devra|devait)|il (?:nous )?faut|nous devons|(?:man|wir) (?:muss|müssen|soll(?:en)?)"

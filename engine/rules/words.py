@@ -98,12 +98,13 @@ UNASKED_FIRST = (
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
 SPEAK = expression(
-    r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|so|also|from now(?: on)?|always|only|bitte|immer|пожалуйста|всегда|por favor|siempre"
+    r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|so|also|from now(?: on)?|always|only|bitte|immer"
+    r"|пожалуйста|всегда|por favor|siempre"
     r"|toujours|sempre|从现在起|以后|请|請|今後は?|これからは?|앞으로(?:는)?),? ?)*"
     r"(?:(?:(?:answer|reply|respond|response|speak|talk)(?: (?:back )?(?:to|with) me| me)?(?: only)? in"
     r"|speak(?: only)?"
-    r"|keep (?:(?:(?:our|the|this) (?:chat|conversation|discussion|session|dialogue)s?|talking|speaking|answering"
-    r"|replying|responding)(?: to me)?) in) (?:english"
+    r"|keep (?:(?:(?:our|the|this) (?:chat|conversation|discussion|session|dialogue)s?|talking|speaking"
+    r"|answering|replying|responding)(?: to me)?) in) (?:english"
     r"|german|french|spanish|italian|portuguese|dutch|polish|czech|russian|ukrainian|turkish|chinese"
     r"|japanese|korean|vietnamese|hindi|arabic|swedish)"
     r"|(?:antworte(?:n sie)?|sprich|rede|schreib)(?: mir| mit mir)?(?: bitte)?(?: immer| nur)?(?: auf)?"

@@ -60,8 +60,8 @@ class Found:
     first: str  # ISO date of its first entry, UTC; empty if it has none
     last: str  # the same for its last entry
     news: ImportStatus
-    """``grown`` since its import, or to be imported as the person's own; ``second`` for another file of an imported session; ``imported`` if
-    completely imported."""
+    """``grown`` since its import, or now known to be the person's own; ``second`` for another file of an
+    imported session; ``imported`` if completely imported."""
     sessions: int = 1  # of a history, how many sessions have these news
     is_history: bool = False  # whether it only has prompts, of sessions whose logs are gone
 
