@@ -57,6 +57,19 @@ def test_a_command_that_still_runs_has_not_succeeded() -> None:
 
 
 @each_case(
+    "tool, line",
+    [
+        ("shell_command", "cargo test"), ("run_in_terminal", "cargo test"), ("PowerShell", "cargo test"),
+        ("run_terminal_cmd", "Run command: cargo test"), ("execute_command", "cd shop && cargo test"),
+        ("shell_command", r"Set-Location -Path C:\Users\jo\shop; cargo test"),
+    ],
+)  # fmt: skip
+def test_a_command_counts_in_the_shell_of_every_agent(tool: str, line: str) -> None:
+    assert succeeded(ToolCall(tool, line, "running 78 tests")) == ["cargo test"]
+    assert succeeded(ToolCall("mcp__shop__shell", line, "running 78 tests")) == []
+
+
+@each_case(
     "command",
     ["go test ./...", "bun verify", "npx tsc --noEmit --pretty", "npm run test:unit", ".venv/bin/pytest -q"],
 )
