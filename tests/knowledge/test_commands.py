@@ -125,6 +125,7 @@ def test_a_command_that_the_person_named_is_proposed_after_one_success(said: str
         "Womit laufen hier die Tests?", "comment lancer les tests ?", "¿cómo corro los tests?",
         "jak tady spustím testy?", "как запустить тесты?", "テストはどうやって実行するんだっけ？",
         "テストの実行方法は？", "테스트는 어떻게 실행해?", "怎么运行测试？",
+        "chạy test như thế nào?",
     ],
 )  # fmt: skip
 def test_a_question_how_to_test_is_recognised(message: str) -> None:
