@@ -185,7 +185,8 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (r"tháng (?:trước|rồi|vừa rồi)", "last month"),
     (r"(?:lần|phiên|buổi) (?:trước|vừa rồi|gần nhất)", "last session"),
     (
-        r"(?:(?:chúng ta|chúng mình|mình|tôi) )?(?:đã |đang )?(?:dừng(?: lại)?|làm)(?: (?:ở|đến|tới))+ đâu(?: rồi)?"
+        r"(?:(?:chúng ta|chúng mình|mình|tôi) )?(?:đã |đang )?(?:dừng(?: lại)?|làm)(?: (?:ở|đến|tới))+ đâu"
+        r"(?: rồi)?"
         r"|(?:(?:chúng ta|chúng mình|mình|tôi) )?(?:đã |đang )?dừng(?: lại)? ở chỗ nào",
         "where did we leave off",
     ),
