@@ -120,7 +120,7 @@ def discover_all(
             found.append(_describe("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
         sub_agents += folder.glob("*/chats/*/*.jsonl")
     if "specstory" in wanted:
-        looked_in.append(".specstory/history")
+        looked_in.append(shown_source(here.absolute() / ".specstory" / "history"))
         for place in sorted(projects):
             with contextlib.suppress(OSError):
                 histories = sorted((place / ".specstory" / "history").glob("*.md"))
