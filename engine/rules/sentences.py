@@ -52,6 +52,10 @@ _WHEN = expression(
     r"|bevor|pour|quand|cuando|para)\b",
     re.IGNORECASE,
 )
+_FORBIDS = expression(
+    r"(?<![^，,；;：:的])(?:请|請)?(?:不要|不许|不許|不准|不得|请勿|請勿|[别別])[^，,。！？；;：:\s]{3,14}(?=$|[，,。！；;])"
+)
+"""In Chinese, a clause of a sentence about the task that forbids something: people say it again and again."""
 _CONFIRMS = expression(
     r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:each"
     r"|(?:always|never|ever)(?=$|[,\s]+(?:please|do|in|for|on|from|with|that|this|it|and|so|ever)\b)"
@@ -139,6 +143,8 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
             yield joined, judged(joined)
         else:
             yield sentence, whole
+            if not whole.is_plain:
+                yield from ((ban, judged(ban)) for ban in _FORBIDS.findall(sentence) if ban != sentence)
         before = sentence
 
 

@@ -160,6 +160,8 @@ def test_an_order_that_says_what_it_is_about_in_another_sentence_is_no_rule(text
         "Grey header, no margins, not aligned with the table.",
         "Black screen, no logs, not responding to ctrl-c.",
         "Nice layout, no clutter, not too many colours.",
+        "no labels are shown",
+        "No markers on the second chart were drawn.",
         "the folder, with the tables that are listed in each file",
     ],
 )
