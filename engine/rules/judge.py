@@ -438,14 +438,15 @@ _UNREAL = expression(
 )
 """Starts a thought, an example or a report."""
 _REPORT = expression(
-    r"^no \w+(?: \w+){0,3} (?:is|are|was|were) (?:being )?(?:shown|displayed|visible|there|found|loaded|rendered"
-    r"|returned|printed|drawn|listed|selected)\W*$"
-    r"|^(?!(?:you|we|i|please|every|each|all|any|always|never|commits?|branch|code|tests?)\b)(?:[\w'’]+ ){0,3}"
+    r"^no \w+(?: \w+){0,3} (?:is|are|was|were) (?:being )?(?:shown|displayed|visible|there|found|loaded"
+    r"|rendered|returned|printed|drawn|listed|selected)\W*$"
+    r"|^(?!(?:you|we|i|please|every|each|all|any|always|never|commits?|branch|code|tests?)\b)"
+    r"(?:[\w'’]+ ){0,3}"
     r"(?:(?:is|are) \w+ to )?(?:always|never)"
     r" (?!needs|has|gets|goes|uses|starts|ends|comes|is|means|as|this|us|yes)\w+s\b",
     _I,
 )
-"""Says what something always does, or that something is missing: "the linter always runs before the build"."""
+"""Says what something always does, or what is missing: "the linter always runs before the build"."""
 _OWN_PLAN = expression(
     r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)"
     r"(?! (?:\w+ )?(?:emphasi[sz]e|stress|highlight|underline|remind|point out|mention|insist|ask|add that"

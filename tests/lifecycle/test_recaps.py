@@ -283,7 +283,8 @@ def test_a_long_message_that_comes_again_after_each_answer_is_no_request_but_one
     ]
     turns = [turn for each in asked for turn in (("user", each), reply, *reminded)]
     assert said(*turns)[:2] == (f"Asked: {asked[0]}", f"Then asked: {asked[-1]}")
-    assert not any("go ahead" in line for line in said(*turns))
+    assert not any("go ahead" in line or "It is up to date" in line for line in said(*turns))
+    assert "Done: Added what you asked for to the harbour program." in said(*turns)
     again = [("user", hook), ("agent", "The page is up to date.")]
     assert said(*again, *again, *again)[0].startswith("Asked: Only go ahead")
 
@@ -376,6 +377,11 @@ def test_sentences_without_spaces_between_words_are_read_too(
         ),
         ("計画の作成が完了しました。\n\n- `retry.py` に再試行を追加", "計画の作成が完了しました。"),
         ("Alles erledigt.\n\nDie Wiederholung wurde hinzugefügt.", "Die Wiederholung wurde hinzugefügt."),
+        (
+            "Voici la revue.\n\n- Statut du manuel mis à jour dans `manuel.md`\n- Rien d'autre",
+            "Statut du manuel mis à jour dans `manuel.md`",
+        ),
+        ("Được rồi.\n\n- Đã thêm ba lần thử lại vào `retry.py`", "Đã thêm ba lần thử lại vào `retry.py`"),
     ],
 )
 def test_what_was_done_is_found_in_other_languages_too(closing: str, told: str) -> None:

@@ -296,7 +296,9 @@ _DID_ELSEWHERE = expression(
     r"|corr(?:egí|egido|igió)|elimin(?:é|ado|ó)|actualic?[ée]|actualiz(?:ado|ó)|aggiunto|corretto|rimosso"
     r"|aggiornato|ajouté|corrigé|supprimé|remplacé|renommé|adicion(?:ei|ado)|corrigi(?:do)?|removi(?:do)?"
     r"|добавил\w*|исправил\w*|удалил\w*|обновил\w*|изменил\w*|создал\w*)\b"
-    r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$",
+    r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$"
+    r"|\b(?:mis(?:es?)? à jour|(?:a|ont) été \w{2,}ée?s?)\b"
+    r"|^(?:(?:tôi|mình|em) )?đã (?:thêm|sửa|cập nhật|xo[áa]|tạo|đổi)\b",
     re.IGNORECASE,
 )
 _IS_OVER = expression(

@@ -182,12 +182,22 @@ def _is_slight(dialogue: Sequence[Turn], requests: dict[int, str]) -> bool:
 
 
 def _without_reminders(dialogue: Sequence[Turn]) -> list[Turn]:
-    """The turns without a long message that stands again and again among others: a hook's, or a template."""
+    """The turns without a long message that stands again and again among others, a hook's or a template, and
+    without what the agent answers to it; what it changed then stays."""
     told = Counter(turn.text for turn in dialogue if turn.role == "user" and turn.text.strip())
     often = {text for text, times in told.items() if times >= _REMINDS and word_count(text) >= _LONG}
     if len(told) - len(often) < _REMINDS:  # a request that was tried again and again
         return list(dialogue)
-    return [turn for turn in dialogue if turn.role != "user" or turn.text not in often]
+    kept: list[Turn] = []
+    is_reminded = False
+    for turn in dialogue:
+        if turn.role == "user":
+            is_reminded = turn.text in often
+        if not is_reminded:
+            kept.append(turn)
+        elif turn.role != "user":
+            kept.append(replace(turn, blocks=turn.tools))
+    return kept
 
 
 # What the person asked and decided.
