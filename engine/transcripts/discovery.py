@@ -17,6 +17,7 @@ from engine.transcripts.chats import stores
 from engine.transcripts.chats.last_resort import prompts_left
 from engine.transcripts.chats.prompts import FILE as HISTORY
 from engine.transcripts.chats.read import read_chats
+from engine.transcripts.chats.specstory import begun_by_others
 from engine.transcripts.importers.folders import agent_folders, log_folders
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
@@ -123,8 +124,12 @@ def discover_all(
         looked_in.append(shown_source(here.absolute() / ".specstory" / "history"))
         for place in sorted(projects):
             with contextlib.suppress(OSError):
-                histories = sorted((place / ".specstory" / "history").glob("*.md"))
-                found += [_describe("specstory", path, known, str(place)) for path in histories]
+                history = place / ".specstory" / "history"
+                for path in sorted(history.glob("*.md")):
+                    if _session_in(read_head(path)) in begun_by_others(history):
+                        sub_agents.append(path)
+                    else:
+                        found.append(_describe("specstory", path, known, str(place)))
     # Histories are a last resort, so they come after everything else.
     return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(here),))
 
@@ -203,9 +208,14 @@ def _import_status(agent: Agent, path: Path, size: int, head: bytes, known: Know
         if agent == "specstory" and is_anothers and not other_author(path):
             return "grown"  # the person has named its author's address as theirs since
         return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
+    session_id = id_in_name(path).lower() or _session_in(head)
+    return "second" if session_id in known.transcripts else "new"
+
+
+def _session_in(head: bytes) -> str:
+    """The id of the session whose file begins so, in lower case; empty if it names none."""
     inside = _SESSION.search(head)
-    session_id = id_in_name(path) or ((inside[1] or inside[2]).decode() if inside else "")
-    return "second" if session_id.lower() in known.transcripts else "new"
+    return (inside[1] or inside[2]).decode().lower() if inside else ""
 
 
 def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Found]]:
