@@ -16,9 +16,9 @@ from engine.context.relevance import _without_log
 from engine.knowledge.asked import kinds_asked
 from engine.knowledge.commands import commands_in, is_plain
 from engine.pipeline import answers
-from engine.pipeline.answers import tells
 from engine.provenance.disguise import odd_paths
 from engine.recall.recall import is_assent
+from engine.recall.telling import tells
 from engine.rules.habits import habit
 from engine.rules.rulebook import rules_in
 from engine.rules.sentences import rules_in as sentences_in

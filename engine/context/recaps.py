@@ -361,6 +361,8 @@ def answer(
     if asked is None or (in_session and not asked.is_explicit):
         return [], False
     found, why, is_all = asked_recaps(reader, asked, project, session_id)
+    if asked.days is not None and not (found or asked.subject):
+        return _none_of(reader, asked.days, project, session_id), True
     others = doubtful() if doubtful and found and not asked.is_own else ()
     left = [name for name in others if name not in {each.project for each in found}]
     named = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
@@ -387,6 +389,19 @@ def answer(
         for number, each in enumerate(found)
     ]
     return whole, is_all
+
+
+def _none_of(reader: Reader, days: Days, project: Sequence[str], session_id: str) -> list[Candidate]:
+    """That there is no session of some days, and the last one before; nothing if there is none at all."""
+    recent = last_recaps(reader, project, session_id, _RECENT) or last_recaps(reader, (), session_id, _RECENT)
+    if not recent:
+        return []
+    span = f"{days.first}" if days.first == days.last else f"{days.first} to {days.last}"
+    last = next((each for each in recent if each.day < days.first.isoformat()), None)
+    before = f" The last one before that:\n- {last.brief}" if last is not None else ""
+    text = f"No session of {span} is in the journal.{before}"
+    why = "no session is of the days asked about"
+    return [Candidate("journal:sessions", 10, 3, "journal", text, why, order=(-2,))]
 
 
 def place(placement: Placement, reader: Reader, request: CompileRequest, room: int) -> tuple[bool, int]:

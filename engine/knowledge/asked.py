@@ -24,12 +24,12 @@ _ASKED = tuple((kind, expression(words)) for kind, words in _SUBJECTS)
 _HOW = expression(
     r"\bhow\b|\bcommands?\b|\bwie\b|\bbefehl\w*|\bwomit\b|\bcomment\b|\bcommande\b|\bc[oó]mo\b|\bcomando\b|\bcome\b"
     r"|\bhoe\b|\bhur\b|\bhvordan\b|\bjak\b|\bpříkaz\w*|\bnasıl\b|\bкак|\bкоманд|どう|コマンド|方法|やり方|命令|怎么|怎樣"
-    r"|怎样|如何|어떻게|명령|방법"
+    r"|怎样|如何|어떻게|명령|방법|\bthế nào\b|\blàm sao\b|\bra sao\b|\blệnh\b"
 )
 _RUN = expression(
     r"\brun\w*|\bexecut\w*|\bstart\w*|\blaunch\w*|\binvoke\w*|\bausf\w+|\blaufen\b|\blass\w*|\blanc\w+|\bexéc\w+"
     r"|\bejec\w+|\bcorr\w+|\blanz\w+|\besegu\w+|\brod\w+|\bspust\w+|\bspoušt\w+|\buruch\w+|\bdraai\w*|\bkör\w*"
-    r"|\bkjør\w*|\bkør\w*|\bçalıştır\w*|запус|выполн|実行|走らせ|回す|回し|运行|運行|执行|執行|跑|실행|돌리|돌려"
+    r"|\bkjør\w*|\bkør\w*|\bçalıştır\w*|запус|выполн|実行|走らせ|回す|回し|运行|運行|执行|執行|跑|실행|돌리|돌려|\bchạy\b"
 )
 _WORD = expression(r"\w+")
 _WIDE = expression(r"[\u3040-\u30ff\u4e00-\u9fff]")

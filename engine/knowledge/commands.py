@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engine.provenance.tools import runs_command
 from engine.startup.lazy import expression
 from engine.transcripts.turn import ToolCall
 
-_SHELLS = frozenset({"bash", "shell", "exec", "exec_command", "local_shell", "run_shell_command", "terminal"})
 _FAILED = expression(
     r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|timed? ?out|command not found"
     r"|no such file|traceback"
@@ -59,7 +59,11 @@ _DROPPED = expression(
     r"\s*(?:[12&]?>+\s*(?:&\d|/dev/null|\S+)|\|\s*(?:head|tail|grep|less|cat|tee|wc|sort|rg|sed|awk)\b.*"
     r"|\|\|\s*(?:true|echo\b.*)|;\s*echo\b.*)"
 )
-_CHANGES_PLACE = expression(r"^cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*")
+_CHANGES_PLACE = expression(
+    r"^(?:Run command:\s+)?(?:(?:cd|Set-Location(?: -(?:Literal)?Path)?)\s+"
+    r"(?:\"[^\"]*\"|'[^']*'|[^\s;]+)\s*(?:&&|;)\s*)?"
+)
+"""What stands before a command: SpecStory's words, and where it is run."""
 _NARROWED = expression(
     r"(?:\s-(?:run|k|t|p|m|e|c)\b|\s\.?/?\w\S*/\.\.\.|::|\s--(?:filter|grep|only|package|testNamePattern|exact)\b|/tmp/"
     r"|/home/|/Users/|[$`\"'|<>&()\\{}*?!#]"
@@ -121,14 +125,9 @@ def succeeded(tool: ToolCall, *, of_packages: bool = False) -> list[str]:
     """The distinct commands in a call of a shell that ended well, as far as the record tells; see
     ``commands_in``.
     """
-    if not is_shell(tool) or not ended_well(tool):
+    if not runs_command(tool) or not ended_well(tool):
         return []
     return list(dict.fromkeys(commands_in(tool.summary, of_packages=of_packages)))
-
-
-def is_shell(tool: ToolCall) -> bool:
-    """True if a call runs a command."""
-    return tool.name.casefold() in _SHELLS
 
 
 def ended_well(tool: ToolCall) -> bool:

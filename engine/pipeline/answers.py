@@ -8,7 +8,6 @@ own is not told, but the reply to it. Rather nothing than a passage that is besi
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from engine.context.relevance import BESIDE_KNOWN
+from engine.recall.telling import PRINTED, QUESTION, lines_before_prompt, only_asks
 from engine.search.passages import is_shown
 from engine.search.past_work import asks_back, content_words, past_work, subject_of
 from engine.search.query import literal_terms
@@ -52,14 +52,7 @@ _FEW_SESSIONS = 2
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
 """Letters that forms of a word share at least, and the same in East Asian scripts, from a letter on."""
 _ENDING = 3
-_SAME = 0.7
-"""Share of a turn's words from which it says what the message says."""
-_ASIDE = 200
-"""Characters up to which a turn that ends in a question only asks."""
 _CALL = expression(r"> ?(?:\[tool:|→)")
-_QUESTION = expression(r"[?？؟]\s*$")
-_ANSWERED = "\nAnswer: "
-"""In what the person said to a question of the agent, in the form that importers give it."""
 _OBJECTS = expression(
     r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
     r"|instead|rather|better|actually|revert|undo|wrong|nein|nicht|kein\w*|lieber|stattdessen|non|pas|plutôt"
@@ -73,15 +66,6 @@ _AGREES = expression(
     r"(?!,? (?:but|no|so)\b)|好|可以|はい|네"
 )
 _MOST_OBJECTION = 400
-_PRINTED = expression(
-    r"\s*(?:\[[^\]\n]{1,60}\]|\[?\d{2,4}[-:/]\d\d[-:/T ]\d|[$#>❯➜✗│■✔] |at \S+ ?\("
-    r"|[\w.]{1,80}(?:Error|Exception)\b|p?npm (?:ERR|WARN))"
-)
-"""A line of a log, or of a terminal."""
-_PROMPT = expression(
-    r"(?<![\w.-])[\w.-]{1,32}@[\w.-]{1,64}[: ][A-Za-z~/][^\s$#%]{0,200} ?[$#%] |^[➜❯] ", re.MULTILINE
-)
-"""A shell waits for a command: what follows it was printed."""
 _MEANS_TO = expression(r"\b(?:let me|i['’]ll|i will|i['’]m (?:going|now|check\w+)|let['’]s)\b[^.!?\n]*[.:]?$")
 """A text that ends with what an agent means to do next."""
 
@@ -140,25 +124,6 @@ def answers(
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
     ]
-
-
-def tells(result: SearchResult, message: str) -> bool:
-    """Whether a passage of another session tells something: it does not only ask, repeat the message or show
-    what a program printed.
-    """
-    said = "".join(line for line in _lines_before_prompt(result.text) if not _PRINTED.match(line))
-    return 2 * len(said) >= len(result.text) and not only_asks(result.text, message)
-
-
-def only_asks(text: str, message: str) -> bool:
-    """Whether a text is a question, or says no more than the message does: it tells nothing."""
-    if _ANSWERED in text:
-        return False
-    words = content_words(text)
-    asked = set(content_words(message))
-    if len(text) <= _ASIDE and _QUESTION.search(text) is not None:
-        return True
-    return sum(word in asked for word in words) >= _SAME * len(words)
 
 
 def _about(found: Sequence[SearchResult], wanted: Sequence[str]) -> list[SearchResult]:
@@ -240,11 +205,6 @@ def _is_of(speaker: str, role: str) -> bool:
     return speaker.partition(" ")[0] == role
 
 
-def _lines_before_prompt(text: str) -> list[str]:
-    prompt = _PROMPT.search(text)
-    return (text[: prompt.start()] if prompt else text).split("\n")
-
-
 def _as_result(like: SearchResult, turn: Turn) -> SearchResult:
     first, last, speaker, heading, day, text = turn
     return replace(
@@ -254,7 +214,7 @@ def _as_result(like: SearchResult, turn: Turn) -> SearchResult:
 
 def _objects(text: str) -> bool:
     """Whether a turn does not simply go along with what was proposed."""
-    if len(text) > _MOST_OBJECTION or BY_PROGRAM.search(text) or _QUESTION.search(text):
+    if len(text) > _MOST_OBJECTION or BY_PROGRAM.search(text) or QUESTION.search(text):
         return False
     said = text.lower().lstrip()
     return _AGREES.match(said) is None and _OBJECTS.search(said) is not None
@@ -266,12 +226,12 @@ def _typed(result: SearchResult, turns: Sequence[Turn], place: int) -> str:
 
     if BY_PROGRAM.search(result.text):
         return ""
-    lines = lines_of("\n".join(_lines_before_prompt(result.text)))
+    lines = lines_of("\n".join(lines_before_prompt(result.text)))
     if result.heading.endswith(f"[{COMMAND}]"):
         is_first = not place or turns[place - 1][3] != result.heading
         lines = lines[:1] if is_first else []
     return "\n".join(
-        line.text if (not line.why or line.is_uncertain) and not _PRINTED.match(line.text) else ""
+        line.text if (not line.why or line.is_uncertain) and not PRINTED.match(line.text) else ""
         for line in lines
     )
 

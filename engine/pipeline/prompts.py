@@ -14,7 +14,7 @@ from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
-from engine.pipeline.answers import answers, tells
+from engine.pipeline.answers import answers
 from engine.search.whole import whole_passages
 from engine.store.zone import local_day
 
@@ -136,7 +136,6 @@ class Prompts:
             # The whole session decides what is told of others, not the message alone.
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
-            told = [each for each in told if tells(each, text)]
             if part == "asked":
                 whole = [*told, *whole_passages(found, asked.text)]
                 return [each for each in whole if stated is None or not stated.says(each.text)]

@@ -189,6 +189,7 @@ class PlannedTelling(Telling):
             past,
             prompt.candidates,
             self.plan.model,
+            prompt.message,
             lambda each: place_of(each) in self._given,
             lambda each: self.labels.is_noise(place_of(each), at),
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.recall.labels import LabelLog
 from engine.recall.passages import passage_of, place_of
+from engine.recall.telling import tells
 from engine.search.talk import is_order
 from engine.startup.lazy import expression
 
@@ -99,6 +100,7 @@ class Recall:
             past,
             candidates,
             model,
+            message,
             partial(_was_told, told),
             lambda each: labels.is_noise(place_of(each)),
         )
@@ -109,6 +111,7 @@ def chosen(
     past: Past,
     candidates: Candidates,
     model: Model,
+    message: str,
     was_told: Callable[[SearchResult], bool],
     is_noise: Callable[[SearchResult], bool],
 ) -> list[SearchResult]:
@@ -139,7 +142,7 @@ def chosen(
             continue
         if (is_noise(result) and not answers[place]) or is_assent(result.text):
             continue
-        if not any(_are_alike(result.text, each.text) for each in found):
+        if tells(result, message) and not any(_are_alike(result.text, each.text) for each in found):
             found.append(result)
             left -= len(result.text)
     return found

@@ -49,6 +49,7 @@ _DOUBTFUL = 0.3
 """The same if it does; ``PLAIN`` in another language than English."""
 
 QUESTION = "is a question"
+_ABOUT_NOTHING = "does not say what it is about"
 NOT_SAID = "does not say that it holds on"
 LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
@@ -298,7 +299,8 @@ _POLITE = expression(
     r"\b(?:always|never|ever|stop|avoid|from now on|going forward|in future|(?:every|each) time|whenever)\b",
     _I,
 )
-_ELSEWHERE = frozenset({"elsewhere", "custom elsewhere", "must elsewhere", "unless elsewhere"})
+_OF_MUST = frozenset({"must elsewhere"})
+_ELSEWHERE = _OF_MUST | {"elsewhere", "custom elsewhere", "unless elsewhere"}
 _LESS_PLAIN = _ELSEWHERE | {"general", "none"}
 _EXPRESS = frozenset({"onward", "always", "starts", "remember", "banned", "unless"})
 """The forms that do not say what one file has to look like."""
@@ -436,12 +438,15 @@ _UNREAL = expression(
 )
 """Starts a thought, an example or a report."""
 _REPORT = expression(
-    r"^(?!(?:you|we|i|please|every|each|all|any|always|never|commits?|branch|code|tests?)\b)(?:[\w'’]+ ){0,3}"
+    r"^no \w+(?: \w+){0,3} (?:is|are|was|were) (?:being )?(?:shown|displayed|visible|there|found|loaded"
+    r"|rendered|returned|printed|drawn|listed|selected)\W*$"
+    r"|^(?!(?:you|we|i|please|every|each|all|any|always|never|commits?|branch|code|tests?)\b)"
+    r"(?:[\w'’]+ ){0,3}"
     r"(?:(?:is|are) \w+ to )?(?:always|never)"
     r" (?!needs|has|gets|goes|uses|starts|ends|comes|is|means|as|this|us|yes)\w+s\b",
     _I,
 )
-"""Says what something always does: "the linter always runs before the build"."""
+"""Says what something always does, or what is missing: "the linter always runs before the build"."""
 _OWN_PLAN = expression(
     r"^(?:i(?:['’]d| would)? (?:like|want|need|plan|intend|hope)(?: for \w+(?: and \w+)?)? to\b)"
     r"(?! (?:\w+ )?(?:emphasi[sz]e|stress|highlight|underline|remind|point out|mention|insist|ask|add that"
@@ -457,6 +462,27 @@ _POINTS_BACK = expression(
     _I,
 )
 """Orders what was said before: "never do that again", "never in a release"."""
+_HOLDS = expression(rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}", _I)
+_PARTICLES = expression(
+    r"[都要请請不用别別只再也就了的吧啊呢嘛得会會我你们們]|必[须須]|(?:してください|しないで|して|する|に|は|を|ください)"
+)
+_LETTER = expression(r"[^\W\d_]")
+"""What is left of "every time" or "from now on never" without the words that hold on: nothing."""
+_AT_HAND = expression(
+    r"[这這那](?:[个個种種样樣些类類](?!项目|項目|专案|專案|仓库|倉庫|工程|[应應]用|repo)|么|麼)"
+    r"|(?:この|その|あの)(?!プロジェクト|リポジトリ|レポジトリ|アプリ|チーム)|[こそあ]れ(?!から|以降|まで)|[こそ]んな"
+    r"|[이그]거|[이그]것|[이그]렇게",
+)
+"""Points, in a language without spaces, at what was named before: "from now on without this check"."""
+_CLAUSES = expression(r"[，,；;。：:]")
+_IMPERSONAL = expression(
+    r"\b(?:on (?:doit|devra|devait)|il (?:nous )?faut|nous devons|(?:man|wir) (?:muss|müssen|soll(?:en)?)"
+    r"|(?:muss|müssen|soll(?:en)?) (?:man|wir)|hay que|(?:se|si) (?:debe[n]?|deve|devono)|debemos|tenemos que"
+    r"|dobbiamo|bisogna|devemos|temos (?:que|de)|deve-se|(?:men|we) moet(?:en)?|moet(?:en)? (?:men|we)"
+    r"|trzeba|musimy|musíme|(?:мы|нам) (?:должны|нужно|надо)|нужно|надо|приходится|треба|потрібно)\b",
+    _I,
+)
+"""Says what somebody has to do: how people work, as often as how the agent is to."""
 _RECORDS = expression(
     r"^(?:\w+,? ){0,3}?(?:make|create|add|write|update|change|mention|record|edit|think"
     r" about)\b(?: \w+){0,6}? rules?\b"
@@ -565,7 +591,7 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     ):
         return "is a thought", 0, math.inf
     if _POINTS_BACK.match(sentence):
-        return "does not say what it is about", 0, math.inf
+        return _ABOUT_NOTHING, 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf
     if _FRAGMENT.match(sentence) and not _DIRECTS.search(sentence):
@@ -577,6 +603,8 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         return "", 0, 0.0, 0.0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
         return "is too short", 0, math.inf
+    if _WIDE.search(sentence) and not _LETTER.search(_PARTICLES.sub("", _HOLDS.sub("", sentence))):
+        return _ABOUT_NOTHING, 0, math.inf
     said = {name for name, form in _SAYS.items() if form.search(sentence)}
     ways = said - _LESS_PLAIN
     is_called_one = _AS_A_RULE.search(sentence) is not None
@@ -591,8 +619,10 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         before = sentence[: onward.start()].rstrip()
         is_early = len(before.split()) <= _FEW_BEFORE or before.endswith((",", "，"))
         needed = min(needed, ELSEWHERE if is_early else SURE)
-    elif said & _ELSEWHERE:
+    elif said & _ELSEWHERE and not (said & _ELSEWHERE == _OF_MUST and _IMPERSONAL.search(sentence)):
         needed = min(needed, ELSEWHERE)
+    if any(_AT_HAND.search(clause) and _HOLDS.search(clause) for clause in _CLAUSES.split(sentence)):
+        needed = math.inf
     if ways:
         return "", 0 if is_question else len(ways), needed
     if said & _ELSEWHERE:

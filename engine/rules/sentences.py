@@ -58,6 +58,10 @@ _WHEN = expression(
     r"|bevor|pour|quand|cuando|para)\b",
     re.IGNORECASE,
 )
+_FORBIDS = expression(
+    r"(?<![^，,；;：:的])(?:请|請)?(?:不要|不许|不許|不准|不得|请勿|請勿|[别別])[^，,。！？；;：:\s]{3,14}(?=$|[，,。！；;])"
+)
+"""In Chinese, a clause of a sentence about the task that forbids something: people say it again and again."""
 _CONFIRMS = expression(
     r"(?:(?:like|so|please|and|pls|yes|really|i mean|do|just|kindly),? )*(?:each"
     r"|(?:always|never|ever)(?=$|[,\s]+(?:please|do|in|for|on|from|with|that|this|it|and|so|ever)\b)"
@@ -155,6 +159,8 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
             yield joined, judged(joined)
         else:
             yield sentence, whole
+            if not whole.is_plain:
+                yield from ((ban, judged(ban)) for ban in _FORBIDS.findall(sentence) if ban != sentence)
         before, has_rule = sentence, has_rule or whole.is_plain
 
 
@@ -162,7 +168,7 @@ def _with_speech_apart(sentence: str) -> Iterator[str]:
     """A sentence, and before it what it says of the language in which the agent is to speak."""
     asked = SPEAK.search(sentence)
     if asked is not None and asked[0] != sentence:
-        yield asked[0].strip()
+        yield _LEAD.sub("", asked[0].strip(), count=1)
         sentence = f"{sentence[: asked.start()]} {sentence[asked.end() :]}".strip(" ,;:.")
     yield sentence
 

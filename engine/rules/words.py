@@ -24,6 +24,7 @@ ONWARD_ELSEWHERE = (
     r"|från och med (?:nu|i ?dag)|hädanefter|framöver|i framtiden|i fortsättningen|aage se|ab se)\b"
     r"|从现在(?:开始|起)|[从從]今天(?:起|開始|开始)|从此|从今以后|(?:[从從]今|以后|以後|今后|今後|往后|(?<![^，。！；])之[后後])[^，。！？\n]{0,12}?"
     r"(?:都|请|請|不要|不用|要|别|別|只|用|一律|必须|必須|記得|记得|统一|統一)"
+    r"|^以[后後]的(?:回答|回[复復覆]|答[复復]|代[码碼]|提交|[对對][话話]|交流|任[务務]|修改|[输輸]出)"
     r"|^(?:請|请|你)?要?(?:记住|記住|记得|記得|牢记|谨记)|下不为例|從現在(?:開始|起)"
     r"|今後|^以後|これからは|これ以降|今日から(?:は)?|次回?(?:から|以降)|二度と|覚えておいて"
     r"|앞으로|이제부터|지금부터|오늘부터|다음부터|다시는|기억해"
@@ -97,9 +98,13 @@ UNASKED_FIRST = (
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
 SPEAK = expression(
-    r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|always|only|bitte|immer|пожалуйста|всегда|por favor|siempre"
+    r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|so|also|from now(?: on)?|always|only|bitte|immer"
+    r"|пожалуйста|всегда|por favor|siempre"
     r"|toujours|sempre|从现在起|以后|请|請|今後は?|これからは?|앞으로(?:는)?),? ?)*"
-    r"(?:(?:(?:answer|reply|respond|speak|talk)(?: (?:to|with) me)?(?: only)? in|speak(?: only)?) (?:english"
+    r"(?:(?:(?:answer|reply|respond|response|speak|talk)(?: (?:back )?(?:to|with) me| me)?(?: only)? in"
+    r"|speak(?: only)?"
+    r"|keep (?:(?:(?:our|the|this) (?:chat|conversation|discussion|session|dialogue)s?|talking|speaking"
+    r"|answering|replying|responding)(?: to me)?) in) (?:english"
     r"|german|french|spanish|italian|portuguese|dutch|polish|czech|russian|ukrainian|turkish|chinese"
     r"|japanese|korean|vietnamese|hindi|arabic|swedish)"
     r"|(?:antworte(?:n sie)?|sprich|rede|schreib)(?: mir| mit mir)?(?: bitte)?(?: immer| nur)?(?: auf)?"

@@ -173,6 +173,26 @@ _FORMS: tuple[tuple[str, str], ...] = (
         "continue",
     ),
     (r"gedaan", ""),
+    # Vietnamese.
+    (r"ngày (?=\d{1,2} tháng (\d{1,2})(?!\d))(\d{1,2}) tháng \d{1,2}", r"on {month} \2"),
+    (r"(\d{1,3}) (?:ngày|hôm) trước", r"\1 days ago"),
+    (r"(\d{1,3}) tuần trước", r"\1 weeks ago"),
+    (r"hôm kia", "2 days ago"),
+    (r"hôm qua", "yesterday"),
+    (r"hôm nay", "today"),
+    (r"tuần (?:trước|rồi|vừa rồi|vừa qua)", "last week"),
+    (r"tuần này", "this week"),
+    (r"tháng (?:trước|rồi|vừa rồi)", "last month"),
+    (r"(?:lần|phiên|buổi) (?:trước|vừa rồi|gần nhất)", "last session"),
+    (
+        r"(?:(?:chúng ta|chúng mình|mình|tôi) )?(?:đã |đang )?(?:dừng(?: lại)?|làm)(?: (?:ở|đến|tới))+ đâu"
+        r"(?: rồi)?"
+        r"|(?:(?:chúng ta|chúng mình|mình|tôi) )?(?:đã |đang )?dừng(?: lại)? ở chỗ nào",
+        "where did we leave off",
+    ),
+    (r"(?:chúng ta|chúng mình|chúng tôi|mình)(?: đã)? làm(?: được)?(?: những)? gì", "what did we do"),
+    (r"(?:tôi|tui|em|anh)(?: đã)? làm(?: được)?(?: những)? gì", "what did i do"),
+    (r"tiếp tục|làm tiếp", "continue"),
 )
 _PATTERNS = tuple((expression(rf"(?<!\w)(?:{form})(?!\w)"), english) for form, english in _FORMS)
 _EAST_ASIAN: tuple[tuple[str, str], ...] = (

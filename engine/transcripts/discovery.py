@@ -12,15 +12,18 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from engine.errors import ImportFailed
+from engine.store.authorship import other_author
 from engine.transcripts.chats import stores
 from engine.transcripts.chats.last_resort import prompts_left
 from engine.transcripts.chats.prompts import FILE as HISTORY
 from engine.transcripts.chats.read import read_chats
+from engine.transcripts.chats.specstory import begun_by_others
 from engine.transcripts.importers.folders import agent_folders, log_folders
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, id_in_name
 from engine.transcripts.importers.run import discover
+from engine.transcripts.importers.scripted import SCRIPT
 from engine.transcripts.importers.session import json_in, object_of, program_in
 from engine.transcripts.importers.state import shown_source
 from engine.transcripts.places import read_head
@@ -58,8 +61,8 @@ class Found:
     first: str  # ISO date of its first entry, UTC; empty if it has none
     last: str  # the same for its last entry
     news: ImportStatus
-    """``grown`` since its import; ``second`` for another file of an imported session; ``imported`` if
-    completely imported."""
+    """``grown`` since its import, or now known to be the person's own; ``second`` for another file of an
+    imported session; ``imported`` if completely imported."""
     sessions: int = 1  # of a history, how many sessions have these news
     is_history: bool = False  # whether it only has prompts, of sessions whose logs are gone
 
@@ -118,11 +121,15 @@ def discover_all(
             found.append(_describe("gemini", path, known, names.get(path.relative_to(folder).parts[0], "")))
         sub_agents += folder.glob("*/chats/*/*.jsonl")
     if "specstory" in wanted:
-        looked_in.append(".specstory/history")
+        looked_in.append(shown_source(here.absolute() / ".specstory" / "history"))
         for place in sorted(projects):
             with contextlib.suppress(OSError):
-                histories = sorted((place / ".specstory" / "history").glob("*.md"))
-                found += [_describe("specstory", path, known, str(place)) for path in histories]
+                history = place / ".specstory" / "history"
+                for path in sorted(history.glob("*.md")):
+                    if _session_in(read_head(path)) in begun_by_others(history):
+                        sub_agents.append(path)
+                    else:
+                        found.append(_describe("specstory", path, known, str(place)))
     # Histories are a last resort, so they come after everything else.
     return Discovery((*filter(None, found), *prompts), tuple(looked_in), len(sub_agents), (*_unread(here),))
 
@@ -173,7 +180,7 @@ def _describe(agent: Agent, path: Path, known: KnownSessions, project: str = "")
     named = _CWD.search(head)
     if not project and named is not None:
         project = str(json_in(b'"%b"' % (named[1] or named[2] or b"")) or "")
-    news = _import_status(path, size, head, known)
+    news = _import_status(agent, path, size, head, known)
     return Found(agent, path, project or shown_source(path.parent), size, first, last, news)
 
 
@@ -194,13 +201,21 @@ def _describe_history(kind: Kind, path: Path, known: KnownSessions) -> Iterator[
         )
 
 
-def _import_status(path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
+def _import_status(agent: Agent, path: Path, size: int, head: bytes, known: KnownSessions) -> ImportStatus:
     entries = known.sources.get(shown_source(path))
     if entries:
+        is_anothers = any(entry.author not in ("", SCRIPT) for entry in entries)
+        if agent == "specstory" and is_anothers and not other_author(path):
+            return "grown"  # the person has named its author's address as theirs since
         return "imported" if any(entry.progress.read == size for entry in entries) else "grown"
+    session_id = id_in_name(path).lower() or _session_in(head)
+    return "second" if session_id in known.transcripts else "new"
+
+
+def _session_in(head: bytes) -> str:
+    """The id of the session whose file begins so, in lower case; empty if it names none."""
     inside = _SESSION.search(head)
-    session_id = id_in_name(path) or ((inside[1] or inside[2]).decode() if inside else "")
-    return "second" if session_id.lower() in known.transcripts else "new"
+    return (inside[1] or inside[2]).decode().lower() if inside else ""
 
 
 def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Found]]:

@@ -16,6 +16,7 @@ BY_PROGRAM = expression(
     r"|\. To-do's from the plan have already been created\b)"
     r"|The following is the Codex agent history (?:whose request action you are assessing|added since)"
     r"|You must fully embody this agent's persona and follow all activation instructions"
+    r"|IT IS CRITICAL THAT YOU FOLLOW TH(?:IS COMMAND: LOAD|ESE STEPS - while)\b"
     r"|This session is being continued)",
     re.MULTILINE,
 )
@@ -30,7 +31,8 @@ _NOTICE = expression(
     r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
     # Cursor, when a task in the background has finished
     r"|(?:<timestamp>[^<\n]*</timestamp>\s*)?<system_notification>\n(?s:.*)</system_notification>\s*<user_query>\s*"
-    r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already)"
+    r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already"
+    r"|Perform any necessary follow-up actions in response to the subagent completion)"
     # Gemini CLI, at the beginning of a saved chat
     r"|This is the Gemini CLI\. We are setting up the context for our chat\.)"
 )

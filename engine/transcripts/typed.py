@@ -533,7 +533,7 @@ _MACHINE = expression(
     r"\s*(?:</?[A-Za-z][\w-]*(?:\s[^<>]{0,200})?>|\|.*\||@@|diff --git|[+-]{3} \S|[+-][^\s+-]"
     r"|[+-]\s+\S.{0,200}(?:[;{}(]|\(\))\s*$|Traceback \(|File \"|at [\w.$<>]+\(|\$ \w|\w+@[\w.-]+[:~]"
     r"|[\w./-]*\w\.\w{1,4}(?::\d+)?:?\s*$|https?://\S+\s*$|\[?\d{1,4}[-:./]\d\d|={3,}|-{3,}|\*{3,}"
-    r"|[\w.]*(?:Error|Exception|Warning)\b.{0,20}:\s|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b"
+    r"|(?:\w+: )?[\w.]*(?:Error|Exception|Warning)\b.{0,20}:\s|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|FATAL)\b"
     r"|(?: {4}|\t)\S|.*[{};]\s*$)"
 )
 """Code, markup, a diff, a table, a path, an address or a log line."""

@@ -101,6 +101,22 @@ def test_the_first_question_is_answered_from_the_right_session(
     assert "rag-context" not in injected or not told
 
 
+@pytest.mark.parametrize("question", ["what did we do on February 14?", "2月14日做了什么？"])
+def test_of_a_day_without_work_it_is_said_that_there_was_none_and_what_was_done_before(
+    memory: tuple[Engine, Hooks], tmp_path: Path, question: str
+) -> None:
+    agent = agent_of(memory[1], tmp_path, 77)
+    agent.start()
+    injected = agent.fire("UserPromptSubmit", prompt=question)
+    assert "No session of 2026-02-14 is in the journal. The last one before that:\n- 2026-02-09" in injected
+    assert "rag-context" not in injected
+    later = agent_of(memory[1], tmp_path, 78)
+    later.start()
+    today = later.fire("UserPromptSubmit", prompt="what did we do today?")
+    assert "No session of 2026-02-18 is in the journal. The last one before that:\n- 2026-02-17" in today
+    assert ALARMS.split(".")[0] in today and CRANE not in today
+
+
 def test_a_session_starts_with_the_last_ones_of_its_project(
     memory: tuple[Engine, Hooks], tmp_path: Path
 ) -> None:

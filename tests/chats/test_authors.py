@@ -13,7 +13,7 @@ from engine.engine import Engine
 from engine.knowledge.harvest.reading import read_source
 from engine.lifecycle.condensing.condenser import sessions_of
 from engine.provenance.hold import doubt_of
-from engine.store.authorship import OWN_ADDRESS, first_committed, other_author
+from engine.store.authorship import OWN_ADDRESS, first_committed, other_author, person
 from tests.cli.conftest import Command, apo
 
 __all__ = ["apo"]
@@ -106,6 +106,23 @@ def test_chats_under_another_address_of_the_person_are_theirs(history: Path, sam
     with Engine.open(sample) as engine:
         done = import_sessions(engine, [Source(path) for path in sorted(history.iterdir())])
     assert {result.author for result in done.results} == {""}
+
+
+def test_an_import_that_finds_the_sessions_itself_takes_over_those_that_the_person_has_named_as_theirs(
+    history: Path, tmp_path: Path, apo: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "memory"
+    monkeypatch.chdir(history.parents[1])
+    assert apo("init", root).code == 0
+    assert "1 session committed by Bo Lind" in apo("-C", root, "import", "--yes").out
+    assert "Fridays" not in apo("-C", root, "rules", "--all").out
+    assert "grown" not in apo("-C", root, "import", "--yes").out
+    subprocess.run(("git", "config", "--global", "--add", OWN_ADDRESS, "bo@other.example"), check=True)
+    person.cache_clear()
+    ran = apo("-C", root, "import", "--yes").out
+    assert "1 grown" in ran and "committed by" not in ran
+    assert "Fridays" in apo("-C", root, "rules", "--all").out
+    assert "grown" not in apo("-C", root, "import", "--yes").out
 
 
 def test_a_decision_of_another_person_waits_with_its_source(history: Path, sample: Path) -> None:

@@ -86,7 +86,8 @@ def test_what_cursor_says_of_a_finished_task_is_not_the_persons() -> None:
     finished = "The following task has finished.\n\n<task>\nx\n</task>"
     about = f"<system_notification>\n{finished}\n</system_notification>"
     told = "Briefly inform the user about the task result and perform any follow-up actions (if needed)."
-    asked = [f"{about}\n<user_query>{words}</user_query>" for words in (told, "and now the lock")]
+    more = "Perform any necessary follow-up actions in response to the subagent completion above."
+    asked = [f"{about}\n<user_query>{words}</user_query>" for words in (told, more, "and now the lock")]
     messages = [{"role": "user", "text": text} for text in (_PROMPT, *asked)]
     (chat,) = read_chats(json.dumps([*messages, {"role": "assistant", "text": "ok"}]).encode(), "x.json")
     assert [text for role, text in _said(chat) if role == "user"] == [

@@ -57,6 +57,19 @@ def test_a_command_that_still_runs_has_not_succeeded() -> None:
 
 
 @each_case(
+    "tool, line",
+    [
+        ("shell_command", "cargo test"), ("run_in_terminal", "cargo test"), ("PowerShell", "cargo test"),
+        ("run_terminal_cmd", "Run command: cargo test"), ("execute_command", "cd shop && cargo test"),
+        ("shell_command", r"Set-Location -Path C:\Users\jo\shop; cargo test"),
+    ],
+)  # fmt: skip
+def test_a_command_counts_in_the_shell_of_every_agent(tool: str, line: str) -> None:
+    assert succeeded(ToolCall(tool, line, "running 78 tests")) == ["cargo test"]
+    assert succeeded(ToolCall("mcp__shop__shell", line, "running 78 tests")) == []
+
+
+@each_case(
     "command",
     ["go test ./...", "bun verify", "npx tsc --noEmit --pretty", "npm run test:unit", ".venv/bin/pytest -q"],
 )
@@ -112,6 +125,7 @@ def test_a_command_that_the_person_named_is_proposed_after_one_success(said: str
         "Womit laufen hier die Tests?", "comment lancer les tests ?", "¿cómo corro los tests?",
         "jak tady spustím testy?", "как запустить тесты?", "テストはどうやって実行するんだっけ？",
         "テストの実行方法は？", "테스트는 어떻게 실행해?", "怎么运行测试？",
+        "chạy test như thế nào?",
     ],
 )  # fmt: skip
 def test_a_question_how_to_test_is_recognised(message: str) -> None:

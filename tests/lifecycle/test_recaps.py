@@ -269,6 +269,55 @@ def test_a_request_without_an_answer_is_left_open() -> None:
     assert found[-1] == "Open: Now do the same for the importer of the gauges, please. (not answered)"
 
 
+def test_a_long_message_that_comes_again_after_each_answer_is_no_request_but_one_tried_again_is() -> None:
+    hook = "Only go ahead if you changed code: write down in docs/architecture.md what is new, and why it is."
+    asked = (
+        "Add a retry to the harbour uploader, please.",
+        "Let the gauge importer use the retry of the uploader, too.",
+        "Show the number of failed uploads on the tide page.",
+    )
+    reply = ("agent", "Added what you asked for to the harbour program.")
+    reminded = [
+        ("user", hook),
+        ("agent", "> [tool:Edit] docs/architecture.md → updated\n\nIt is up to date."),
+    ]
+    turns = [turn for each in asked for turn in (("user", each), reply, *reminded)]
+    assert said(*turns)[:2] == (f"Asked: {asked[0]}", f"Then asked: {asked[-1]}")
+    assert not any("go ahead" in line or "It is up to date" in line for line in said(*turns))
+    assert "Done: Added what you asked for to the harbour program." in said(*turns)
+    again = [("user", hook), ("agent", "The page is up to date.")]
+    assert said(*again, *again, *again)[0].startswith("Asked: Only go ahead")
+
+
+def test_what_a_method_of_work_has_its_agents_told_is_not_what_was_asked() -> None:
+    loads = (
+        "IT IS CRITICAL THAT YOU FOLLOW THIS COMMAND: LOAD the FULL @bmad/workflows/plan.md, READ it whole"
+    )
+    wish = "Take the one of the harbour uploader with retries."
+    reply = "I took the plan of the harbour uploader, with three retries."
+    lines = said(("user", loads), ("agent", "Which plan?"), ("user", wish), ("agent", reply))
+    assert lines[0] == f"Asked: {wish}"
+
+
+def test_a_link_to_a_file_is_told_by_its_words() -> None:
+    deep = "C:/Games/Editor(2001776)/Projects/harbour/Scripts/Blueprint/Uploader.lua:83"
+    lines = said(
+        ("user", "Add a retry to [Uploader.lua](src/Uploader.lua), it drops files of the harbour."),
+        ("agent", f"Fixed [Uploader.lua](<{deep}>) and [Gauge.lua]({deep}) so that both try three times."),
+    )
+    assert lines == (
+        "Asked: Add a retry to Uploader.lua, it drops files of the harbour.",
+        "Done: Fixed Uploader.lua and Gauge.lua so that both try three times.",
+    )
+
+
+def test_a_changed_file_in_a_folder_with_a_blank_in_its_name_is_named() -> None:
+    folder = "/home/robin/Tide mark"
+    call = f"> [tool:apply_patch] update {folder}/specs/uploads.md, add {folder}/b.md → ok"
+    lines = said(("user", "Write down how uploads are tried again."), ("agent", f"{call}\n\nWritten."))
+    assert "Changed: specs/uploads.md, Tide mark/b.md" in lines
+
+
 def test_what_was_asked_stands_below_a_programs_block() -> None:
     block = "<repo_rules>\nNever push to main. Keep every commit small.\n</repo_rules>\n\n"
     asked = "Please add a retry to the uploader, it drops files."
@@ -328,6 +377,11 @@ def test_sentences_without_spaces_between_words_are_read_too(
         ),
         ("計画の作成が完了しました。\n\n- `retry.py` に再試行を追加", "計画の作成が完了しました。"),
         ("Alles erledigt.\n\nDie Wiederholung wurde hinzugefügt.", "Die Wiederholung wurde hinzugefügt."),
+        (
+            "Voici la revue.\n\n- Statut du manuel mis à jour dans `manuel.md`\n- Rien d'autre",
+            "Statut du manuel mis à jour dans `manuel.md`",
+        ),
+        ("Được rồi.\n\n- Đã thêm ba lần thử lại vào `retry.py`", "Đã thêm ba lần thử lại vào `retry.py`"),
     ],
 )
 def test_what_was_done_is_found_in_other_languages_too(closing: str, told: str) -> None:

@@ -160,6 +160,8 @@ def test_an_order_that_says_what_it_is_about_in_another_sentence_is_no_rule(text
         "Grey header, no margins, not aligned with the table.",
         "Black screen, no logs, not responding to ctrl-c.",
         "Nice layout, no clutter, not too many colours.",
+        "no labels are shown",
+        "No markers on the second chart were drawn.",
         "the folder, with the tables that are listed in each file",
     ],
 )
@@ -326,6 +328,43 @@ def test_in_other_languages_what_is_said_to_the_agent_is_in_force_and_talk_is_no
     assert len(wrong) <= 1, wrong
 
 
+@pytest.mark.parametrize("text", ["每次", "永远不要", "以后都不要", "毎回", "今後は"])
+def test_words_that_hold_on_are_no_rule_without_anything_that_holds(text: str) -> None:
+    assert not any(verdict.is_plain for _, verdict in rules_in(text))
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [
+        ("以后都不要跑这个脚本", "以后都不要跑迁移脚本"),
+        ("今後はそれをしないで", "今後は強制プッシュをしないで"),
+        ("앞으로 그거 하지 마", "앞으로 강제 푸시 하지 마"),
+    ],
+)
+def test_a_rule_that_points_at_what_was_named_before_waits_in_languages_without_spaces_too(
+    points: str, says: str
+) -> None:
+    assert judged(points).is_plain and not judged(points).is_express
+    assert judged(says).is_express
+
+
+@pytest.mark.parametrize(
+    ("work", "order"),
+    [
+        (
+            "pour chaque livraison, on doit faire un document distinct, avec des sections sur les anomalies",
+            "chaque fonction publique doit avoir une docstring",
+        ),
+        (
+            "für jeden Kunden müssen wir einen eigenen Bericht schreiben",
+            "todos los commits tienen que llevar prefijo",
+        ),
+    ],
+)
+def test_what_people_have_to_do_is_no_order_to_the_agent(work: str, order: str) -> None:
+    assert judged(work).is_plain and not judged(work).is_express and judged(order).is_express
+
+
 LEAVE = """
 you can push to main without asking me
 from now on push without asking me
@@ -430,6 +469,8 @@ def test_at_work_too_a_custom_and_a_reminder_are_rules_at_once(text: str, holds:
         ("你好，用中文回答我", "用中文回答我"),
         ("日本語でお願いします", "日本語でお願いします"),
         ("parle-moi en français", "parle-moi en français"),
+        ("and keep our conversation in english", "keep our conversation in english"),
+        ("I write Dutch, so from now on also reply in Dutch", "from now on also reply in Dutch"),
     ],
 )
 def test_to_say_in_which_language_to_speak_is_a_rule_without_another_word(text: str, rule: str) -> None:
@@ -444,6 +485,7 @@ def test_to_say_in_which_language_to_speak_is_a_rule_without_another_word(text: 
         "for now answer in Dutch",
         "can you speak Dutch?",
         "write the manual in Dutch",
+        "keep the column names in Dutch",
     ],
 )
 def test_what_is_to_be_written_in_a_language_is_no_rule(text: str) -> None:

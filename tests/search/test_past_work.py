@@ -81,6 +81,11 @@ TODAY = date(2026, 2, 18)
         ("na czym skończyliśmy?", ""),
         ("co jsme dělali minule?", ""),
         ("geçen hafta ne yaptık?", "2026-02-09/2026-02-15"),
+        ("lần trước chúng ta đã làm gì?", ""),
+        ("chúng ta dừng ở đâu rồi?", ""),
+        ("hôm qua tôi đã làm gì?", "2026-02-17/2026-02-17"),
+        ("tuần trước mình làm được những gì?", "2026-02-09/2026-02-15"),
+        ("ngày 20 tháng 1 chúng ta làm gì?", "2026-01-20/2026-01-20"),
     ],
 )
 def test_a_question_about_past_work_is_recognised(text: str, days: str) -> None:
@@ -115,6 +120,8 @@ def test_a_question_about_past_work_is_recognised(text: str, days: str) -> None:
         "the last session crashed, see the log below",
         "yesterday I changed the parser so that it accepts tabs; update the tests",
         "was ist hier los",
+        "hôm qua thêm nút, xoá nó đi",
+        "tiếp tục làm phần thanh toán",
         "我们昨天修的bug又出现了，帮我看一下",
         "把昨天的数据导出成csv",
         "地图上次缩放的位置要记住",

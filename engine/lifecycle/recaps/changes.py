@@ -44,9 +44,7 @@ def changed_in(dialogue: Sequence[Turn], last: int) -> tuple[str, str]:
             if writes(tool):
                 found = _FILE.match(tool.summary)
                 path = found["path"] if found is not None else tool.summary.split(" — ")[0].strip()
-                paths = _PATCHED.findall(tool.summary) or [
-                    path if found is not None or " " not in path else ""
-                ]
+                paths = _patched(tool.summary) or [path if found is not None or " " not in path else ""]
                 written += [(name, is_late) for name in map(short_path, paths) if _NAME.search(name)]
                 continue
             if gone := commits[-_taken_back(tool.summary) :] if _taken_back(tool.summary) else []:
@@ -92,6 +90,13 @@ def writes(tool: ToolCall) -> bool:
     """Whether a call changes files, under any agent's name for that."""
     name = tool.name.casefold()
     return not name.startswith("mcp") and not _WRITERS.isdisjoint(_PART.findall(name))
+
+
+def _patched(summary: str) -> list[str]:
+    """The files of a patch, whose names may have blanks; none if the call made none."""
+    if _PATCH.match(summary):
+        return [each.split(" ", 1)[1] for each in _NEXT_PATCH.split(summary)]
+    return _PATCHED.findall(summary)
 
 
 def _is_undone(name: str, command: str) -> bool:
@@ -214,6 +219,8 @@ _FAILED = expression(
     re.IGNORECASE,
 )
 _PATCHED = expression(r"(?:add|update|delete) (\S+)")
+_PATCH = expression(r"(?:add|update|delete) \S")
+_NEXT_PATCH = expression(r", (?=(?:add|update|delete) \S)")
 _COMMIT = expression(
     r"\bgit (?:-C \S+ )?commit\b[^|;]*? (?:-[a-z]*m|--message)[ =]?\s*(?P<q>[\"'])"
     r"(?P<here>\$\(cat <<-?\s*'?\w+'?\s+)?"

@@ -240,12 +240,21 @@ def _split(line: str) -> list[str]:
     return [line[start:stop] for start, stop in zip(starts, stops, strict=True)]
 
 
+def unlinked(text: str) -> str:
+    """A text with the words of each link to a file in its place."""
+    return _LINK.sub(r"\1", text)
+
+
 def _bare(text: str) -> str:
-    plain_text = _LABEL.sub("", _SYMBOLS.sub("", text.replace("**", "").replace("__", "")))
+    plain_text = _LABEL.sub("", _SYMBOLS.sub("", unlinked(text).replace("**", "").replace("__", "")))
     return plain_text[:1].upper() + plain_text[1:]
 
 
 _SPAN = expression(r"`[^`\n]+`")
+_LINK = expression(
+    r"\[([^\[\]\n]{1,80})\]\((?!https?:)(?:<[^<>\n]{1,400}>|(?:[^()\s]|\([^()\s]{0,80}\)){1,400})\)"
+)
+"""A link to a file, as Codex writes it: of a long path little but the name tells anything."""
 _ELEMENT = expression(
     r"\A\s*(?:<([A-Za-z][\w-]*)>(?s:.*?)</\1>|<(?:ant)?(?:think|thought|reason|analysis)\w*>(?s:.*))"
 )
@@ -287,7 +296,9 @@ _DID_ELSEWHERE = expression(
     r"|corr(?:egí|egido|igió)|elimin(?:é|ado|ó)|actualic?[ée]|actualiz(?:ado|ó)|aggiunto|corretto|rimosso"
     r"|aggiornato|ajouté|corrigé|supprimé|remplacé|renommé|adicion(?:ei|ado)|corrigi(?:do)?|removi(?:do)?"
     r"|добавил\w*|исправил\w*|удалил\w*|обновил\w*|изменил\w*|создал\w*)\b"
-    r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$",
+    r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$"
+    r"|\b(?:mis(?:es?)? à jour|(?:a|ont) été \w{2,}ée?s?)\b"
+    r"|^(?:(?:tôi|mình|em) )?đã (?:thêm|sửa|cập nhật|xo[áa]|tạo|đổi)\b",
     re.IGNORECASE,
 )
 _IS_OVER = expression(

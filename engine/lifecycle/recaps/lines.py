@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -51,6 +52,7 @@ from engine.lifecycle.recaps.ended import (
     reply_of,
     says_it_did,
     sentences_of,
+    unlinked,
 )
 from engine.provenance.hold import doubt_of
 from engine.provenance.instructions import is_hostile_act, is_takeover
@@ -75,6 +77,10 @@ _REQUEST = 0.5
 _MAX_ASKED = 12
 """Sentences of a message among which its request is looked for."""
 _PASTED = "a text, perhaps pasted"
+_REMINDS = 3
+"""Times that a session has the same message, from which it is no request if there are as many others."""
+_LONG = 12
+"""Words of such a message."""
 _MANY_WORDS = 6
 """Words of a request that tells what a vague one before it is about."""
 _SLIGHT_CHARACTERS = 24
@@ -94,6 +100,7 @@ def lines_of(
         prompts_only: The log has only what the person typed.
     """
     dialogue = [_below_files(turn) for turn in turns if turn.is_dialogue and turn.role != "system"]
+    dialogue = _without_reminders(dialogue)
     requests = {at: asked for at, turn in enumerate(dialogue) if (asked := _request(turn))}
     begun = _begun(dialogue)
     labelled_items = marked(turns)
@@ -172,6 +179,25 @@ def _is_slight(dialogue: Sequence[Turn], requests: dict[int, str]) -> bool:
     replies = [reply for turn in dialogue if (reply := reply_of(turn))]
     is_test = len(requests) == 1 and bool(replies) and all(word_count(each) < MIN_WORDS for each in replies)
     return is_test or all(len(each) < _SLIGHT_CHARACTERS and _says(each) < 2 for each in requests.values())
+
+
+def _without_reminders(dialogue: Sequence[Turn]) -> list[Turn]:
+    """The turns without a long message that stands again and again among others, a hook's or a template, and
+    without what the agent answers to it; what it changed then stays."""
+    told = Counter(turn.text for turn in dialogue if turn.role == "user" and turn.text.strip())
+    often = {text for text, times in told.items() if times >= _REMINDS and word_count(text) >= _LONG}
+    if len(told) - len(often) < _REMINDS:  # a request that was tried again and again
+        return list(dialogue)
+    kept: list[Turn] = []
+    is_reminded = False
+    for turn in dialogue:
+        if turn.role == "user":
+            is_reminded = turn.text in often
+        if not is_reminded:
+            kept.append(turn)
+        elif turn.role != "user":
+            kept.append(replace(turn, blocks=turn.tools))
+    return kept
 
 
 # What the person asked and decided.
@@ -283,8 +309,9 @@ def _is_begun(line: str, own: str) -> bool:
 
 
 def _with_short_paths(text: str) -> str:
-    """A text with the last two parts of each long path."""
-    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@")) or found[0], text)
+    """A text with the last two parts of each long path, and the words of each link to a file."""
+    bare = unlinked(text)
+    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@")) or found[0], bare)
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:

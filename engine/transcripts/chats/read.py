@@ -199,7 +199,9 @@ def _chats_in(text: str, path: Path) -> Iterator[Chat]:
         yield Chat(aider.NAME, ())
         yield from aider.read(text, aider.inputs_beside(path))
     elif specstory.looks_like(text):
-        yield specstory.read(text)
+        history = specstory.read(text)
+        is_begun = path.is_absolute() and history.session_id.lower() in specstory.begun_by_others(path.parent)
+        yield replace(history, is_sub_agents=history.is_sub_agents or is_begun)
     elif claude_code_log.looks_like(text):
         yield from claude_code_log.read(text)
     elif claude_export.looks_like(text):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime
+from functools import lru_cache
 from itertools import dropwhile
+from pathlib import Path
 
+from engine.errors import ImportFailed
 from engine.transcripts.brief import one_line
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in
 from engine.transcripts.escape import outside_code
@@ -16,6 +20,7 @@ from engine.transcripts.importers.claude_records import (
     answers_of,
     rejection_reason,
 )
+from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.tools import is_persons_rejection, is_rejection, result_of
 from engine.transcripts.turn import CORRECTION
 
@@ -60,6 +65,9 @@ _NOTICE = re.compile(
 )
 _SHOWN = re.compile(r"[^\n]")
 _MESSAGE_ID = re.compile(r"^<!-- message-id: [^\n]*-->[ \t]*\n?", re.MULTILINE)
+_SUB_AGENT = re.compile(rb'"subagentComposerId": ?"([\w-]{8,80})"')
+_MOST_BYTES = 64 * 1024 * 1024
+"""Of a history that are read for the names of sub-agents."""
 _QUESTION = "AskUserQuestion"
 _NO_DETAILS = re.compile(
     r"\s*(?P<what>File editing session)\s+---\s+_\*\*(?:Agent|Assistant)[^\n]*\s+"
@@ -84,6 +92,27 @@ _THEN_SAID = re.compile(r"(?<=[a-z)`\"][.:!?])(?=(?:[A-Z][a-z]+|I)[ '!,])")
 def looks_like(text: str) -> bool:
     """Whether a text is a SpecStory history."""
     return bool(_GENERATED.search(text, 0, 4096)) or any(match["who"] for match in _HEADING.finditer(text))
+
+
+def begun_by_others(folder: Path) -> frozenset[str]:
+    """The ids, in lower case, of the sessions in a folder that other sessions there began as sub-agents.
+
+    What these are told, an agent wrote. Cursor names them beside the call, and SpecStory writes each as a
+    session of its own.
+    """
+    with contextlib.suppress(OSError):
+        return _begun_in(folder, folder.stat().st_mtime_ns)
+    return frozenset()
+
+
+@lru_cache(maxsize=64)
+def _begun_in(folder: Path, _changed: int) -> frozenset[str]:
+    found: set[bytes] = set()
+    with contextlib.suppress(OSError):
+        for path in folder.glob("*.md"):
+            with contextlib.suppress(ImportFailed), opened(path) as stream:
+                found.update(_SUB_AGENT.findall(stream.read(_MOST_BYTES) or b""))
+    return frozenset(each.decode().lower() for each in found)
 
 
 def read(text: str) -> Chat:
