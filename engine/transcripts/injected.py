@@ -99,8 +99,8 @@ _ALONE = (
     r"|codex_internal_context|user_action|hook_prompt"
 )
 _EVERY = rf"{_AROUND}|{_ABOVE}|{_ALONE}"
-# Holds what a command printed or a file has, perhaps the same tags: it ends with the last of them.
-_QUOTING = expression(r"ide_[a-z_]+|local-command-[a-z-]+")
+# Holds what somebody wrote or a command printed, perhaps the same tags: it ends with the last of them.
+_QUOTING = expression(rf"ide_[a-z_]+|local-command-[a-z-]+|{_ALONE}")
 # A tag begins a block at the beginning of a line, and ends it at the end of one, or beside another block's.
 _TAG = expression(
     rf"(?P<first>^[ \t]*|(?<=>))?<(?P<end>/?)(?P<name>{_EVERY})(?:[ \t][^<>\n]*)?>"
