@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from engine.transcripts.importers.state import SOURCE_FIELD
 from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.turn import Block, Text, ToolCall, Turn
 
-MOST_CHARACTERS = 32 * 1024 * 1024
-"""Characters of output that are read from the logs of a session."""
+MOST_CHARACTERS = 8 * 1024 * 1024
+"""Characters of output that are read from the logs of a session, which takes about two seconds."""
 
 _Printed = dict[tuple[str, str], list[str]]
 """What each call of a tool with a summary printed, the last call first."""
@@ -54,25 +55,25 @@ class _Said:
     """Finds the parts of an output in which a sentence of the agent may stand."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._needed: list[float] = []  # the words of each sentence that an output must have
-        self._by_stem: dict[str, list[int]] = defaultdict(list)
+        told = (frozenset(stems_of(each)) for text in texts for each in SENTENCE_END.split(text))
+        said = {each for each in told if len(each) >= MIN_DISTINCTIVE}
+        known = Counter(chain.from_iterable(said))
+        self._by_stem: dict[str, list[frozenset[str]]] = defaultdict(list)
+        for sentence in said:
+            # A part that has enough of its words has one of so many, whichever: here the rarest.
+            rarest = sorted(sentence, key=lambda stem: (known[stem], stem))
+            for stem in rarest[: len(sentence) - ceil(SHOWN * len(sentence)) + 1]:
+                self._by_stem[stem].append(sentence)
         self._seen: set[str] = set()
-        for text in texts:
-            for sentence in SENTENCE_END.split(text):
-                stems = stems_of(sentence)
-                if len(stems) >= MIN_DISTINCTIVE:
-                    for stem in stems:
-                        self._by_stem[stem].append(len(self._needed))
-                    self._needed.append(SHOWN * len(stems))
 
     def parts_of(self, output: str) -> Iterator[str]:
         """The parts that no earlier output has."""
         for part in windows_of(output):
             if part not in self._seen:
                 self._seen.add(part)
-                known = filter(None, map(self._by_stem.get, stems_of(part)))
-                counts = Counter(chain.from_iterable(known))
-                if any(count >= self._needed[place] for place, count in counts.items()):
+                stems = stems_of(part)
+                likely = chain.from_iterable(map(self._by_stem.__getitem__, stems & self._by_stem.keys()))
+                if any(len(sentence & stems) >= SHOWN * len(sentence) for sentence in likely):
                     yield part
 
 
