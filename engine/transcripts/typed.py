@@ -554,10 +554,8 @@ _STAMP = expression(
 _SIGN_OFF = expression(
     r"\n[ \t]*(?:(?:[^\n.!?:]{1,24},\s*\n\s*|-\s*)(?-i:[^\W\d_a-z])|(?:--|[–—])\s*[^\W\d_])[\w.'’-]*(?:"
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
-    r"|\A\s*[^\W\d_]{1,20}(?: [^\W\d_]{1,20})?, [^\n]*[.!?。！？] (?:[^\W\d_]{1,20} ){1,2}[^\W\d_]{1,20}\s*\Z"
 )
-"""A greeting with a comma and a name below it, or a name after a dash; or, in a line that begins as letters
-do, two or three words without an end behind the last sentence."""
+"""A greeting with a comma and a name below it, or a name after a dash."""
 _SENTENCE_START = expression(
     r"(?! \* )[\s\x00-\x1f]*(?:[-*+•–—]\s|\.{3,}|…|!\s(?=[a-z])|[:;]-?[)(DP]\s)?\s*(?:\[[ xX]?\]\s+)?"
     r"(?!//|#!|REM\s|\[(?P<tag>\w+)[^\]\n]{0,80}\].*\[/(?P=tag)\]"

@@ -41,8 +41,6 @@ PASTES = {
     "a sender before an arrow": f"bob -> all {THEIRS}",
     "a sender behind a dash": f"{THEIRS} — Bob Miller",
     "a sign-off in the line": f"{THEIRS} Best regards, Bob",
-    "a letter in a line": f"Hey Robin, {THEIRS} cheers Bob",
-    "a Russian letter in a line": f"привет, {THEIRS} с уважением Боб",
     "a comment in SQL": f"-- {THEIRS}",
     "a comment in Lisp": f";; {THEIRS}",
     "a comment in C": f"/* {THEIRS} */",
