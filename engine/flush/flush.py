@@ -39,11 +39,14 @@ from engine.knowledge.proposed import NO_PROJECT, why_held
 from engine.knowledge.review import Locate, PendingItem, nowhere, pending_items
 from engine.knowledge.settler import Settler, Work
 from engine.provenance.hold import SECRET
+from engine.provenance.outputs import with_outputs
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
 from engine.store.commit_message import commit_message
 from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
+from engine.transcripts.format import parse
+from engine.transcripts.places import read_head
 from engine.transcripts.turn import Turn
 
 if TYPE_CHECKING:
@@ -279,7 +282,9 @@ class Flusher:
             cost_usd=completed.cost_usd,
         )
         # Text read before these turns may be the source of what is said in them.
-        voices = voices_of(turn for number, turn in _numbered(conversation) if number <= part.last)
+        turns = [turn for number, turn in _numbered(conversation) if number <= part.last]
+        head = read_head(self.files.workspace.resolve(conversation.path))
+        voices = voices_of(with_outputs(turns, parse(head, conversation.path).header))
         last = conversation.times[part.last - 1 - conversation.first]
         day = local_day(last, self.zone()).isoformat()
         try:

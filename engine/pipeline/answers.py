@@ -24,7 +24,7 @@ from engine.search.worth import AGENT, PERSON
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.turn import COMMAND
+from engine.transcripts.turn import COMMAND, ToolCall
 
 if TYPE_CHECKING:
     from engine.context.request import Query
@@ -123,6 +123,28 @@ def answers(
     ]
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
+    ]
+
+
+def with_readers(index: SearchIndex, told: Sequence[SearchResult]) -> list[SearchResult]:
+    """Some passages, those marked that an agent said after a tool had brought it a text from outside."""
+    from engine.provenance.tools import brings_outside  # noqa: PLC0415 — few messages are told anything
+    from engine.transcripts.entries import parse_entry  # noqa: PLC0415 — likewise
+
+    def had_read(result: SearchResult) -> bool:
+        lines = (
+            line
+            for first, _, _, _, _, text in index.turns(files[result.path])
+            for line in text.split("\n")[: max(0, result.start_line - first)]
+        )
+        calls = map(parse_entry, filter(_CALL.match, lines))
+        return any(isinstance(call, ToolCall) and brings_outside(call) for call in calls)
+
+    said = {each.path for each in told if _is_of(each.speaker, AGENT)}
+    files = {each.path: each.file for each in index.past().sessions if each.path in said} if said else {}
+    return [
+        replace(each, had_read=_is_of(each.speaker, AGENT) and each.path in files and had_read(each))
+        for each in told
     ]
 
 

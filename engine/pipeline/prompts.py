@@ -14,7 +14,7 @@ from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
-from engine.pipeline.answers import answers
+from engine.pipeline.answers import answers, with_readers
 from engine.search.whole import whole_passages
 from engine.store.zone import local_day
 
@@ -137,10 +137,13 @@ class Prompts:
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
             if part == "asked":
-                whole = [*told, *whole_passages(found, asked.text)]
+                whole = [*with_readers(self._index(), told), *whole_passages(found, asked.text)]
                 return [each for each in whole if stated is None or not stated.says(each.text)]
             told += answers(self._index(), asked, text, today, is_near, before.path)
-            return [*told, *(each for each in found if _is_beside(each, before.path))]
+            return [
+                *with_readers(self._index(), told),
+                *(each for each in found if _is_beside(each, before.path)),
+            ]
 
         def retrieve(asked: Query) -> list[SearchResult]:
             if unsearched:

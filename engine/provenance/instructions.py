@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import codecs
 
-from engine.provenance.voices import plain
+from engine.provenance.voices import SENTENCE_END, plain
+from engine.rules.judge import judged
 from engine.startup.lazy import expression
 
 
 def is_instruction(text: str) -> bool:
-    """True if a text instructs a model, even reversed or in ROT13."""
-    return _ORDER.search(plain(text)) is not None or is_takeover(text)
+    """True if a text instructs a model, even reversed or in ROT13, or has what would surely be a rule."""
+    is_order = _ORDER.search(plain(text)) is not None or is_takeover(text)
+    return is_order or any(judged(sentence).is_express for sentence in SENTENCE_END.split(text))
 
 
 def is_takeover(text: str) -> bool:

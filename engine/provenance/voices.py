@@ -20,9 +20,9 @@ _ONLY_THERE = 0.5
 _MIN_WORDS = 2
 _REPEATED = 0.5
 """Share of a sentence's distinctive words found in one sentence read earlier above which it repeats it."""
-_SHOWN = 0.75
+SHOWN = 0.75
 """The same for a run of words in tool output, which may be no sentence."""
-_MIN_DISTINCTIVE = 3
+MIN_DISTINCTIVE = 3
 """Distinctive words below which the author of a sentence cannot be determined."""
 _WINDOW = 40
 """Words in which a sentence of tool output is looked for."""
@@ -84,12 +84,12 @@ class Passages:
 
     def add_shown(self, text: str) -> None:
         """Adds the words of tool output, whatever stands between them."""
-        for window in _windows(_LETTERS.findall(text)):
-            self._add(window, _SHOWN)
+        for window in windows_of(text):
+            self._add(window, SHOWN)
 
     def _add(self, text: str, least: float) -> None:
-        stems = _stems(text)
-        if len(stems) >= _MIN_DISTINCTIVE:
+        stems = stems_of(text)
+        if len(stems) >= MIN_DISTINCTIVE:
             for stem in stems:
                 self._by_stem.setdefault(stem, []).append(len(self._least))
             self._least.append(least)
@@ -97,18 +97,20 @@ class Passages:
     def repeats(self, words: Iterable[str]) -> bool:
         """True if a single passage has most of the words; false if there are too few words to tell."""
         stems = set(map(stem_of, words))
-        if len(stems) < _MIN_DISTINCTIVE:
+        if len(stems) < MIN_DISTINCTIVE:
             return False
         counts = Counter(place for stem in stems for place in self._by_stem.get(stem, ()))
         return any(count >= self._least[place] * len(stems) for place, count in counts.items())
 
 
-def _stems(text: str) -> set[str]:
+def stems_of(text: str) -> set[str]:
+    """The stems of the words that tell what a text is about."""
     return set(map(stem_of, distinctive_words(words_of(plain(text)))))
 
 
-def _windows(words: Sequence[str]) -> Iterator[str]:
-    """Overlapping runs of words."""
+def windows_of(text: str) -> Iterator[str]:
+    """Overlapping runs of a text's words, whatever stands between them."""
+    words = _LETTERS.findall(text)
     for start in range(0, len(words), _WINDOW // 2):
         run = words[start : start + _WINDOW]
         yield "".join(word if _NO_BLANKS.match(word) else f" {word} " for word in run)

@@ -94,8 +94,8 @@ _AROUND = " \t\n\"'`\\“「«*)]}bfru"
 """What may stand around an operator between a name and its value."""
 _PREFIXED = expression(r"(?<![A-Za-z0-9_])[bfru][\"']\Z")
 """Of a string in Python."""
-_SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？|> \[[a-z]{4,10}:[^\]\n]{0,80}\] ")
-"""Also the head of a transcript's line about a call."""
+_SENTENCE_END = expression(r"[.!?] (?=[^\W\da-z])|。|！|？|> \[[a-z]{4,10}:[^\]\n]{0,80}\] |<!-- ")
+"""Also the head of a transcript's line about a call, and of a comment, such as the session of a recap."""
 _FIELD_END = expression(r"\n| →(?= )")
 """Also the end of a call in a transcript, which its result follows."""
 _SAID = expression(rf"\s(?:{'|'.join(sorted(tables.COPULAS))}):?\s")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused, RepositoryError
+from engine.redaction.detect import secrets_in
 from engine.rules.learning import Groups, Learned, Occurrence, grouped, learned, occurrences_of
 from engine.rules.reading import Known, RuleLog, SessionRead, Written, done_before, read_session, sizes
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
@@ -553,6 +554,12 @@ def _line(text: str) -> str:
     line = " ".join(text.split()).replace("{#", "{ #")
     if not line or len(line) > LONGEST:
         raise ChangeRefused(f"a rule is a single line of at most {LONGEST} characters", where=PATH)
+    if secrets_in(line):
+        raise ChangeRefused(
+            "the rule contains what looks like a secret",
+            where=PATH,
+            hint="say where it is instead: no rule could be committed beside it",
+        )
     return line
 
 

@@ -69,6 +69,8 @@ class SearchResult:
     worth: float | None = None
     """The probability that it is about what comes next in the session it is found for; ``None`` if that was
     not asked."""
+    had_read: bool = False
+    """An agent said it after it had read what others wrote, and may repeat that."""
 
 
 def without_copies(results: Iterable[SearchResult]) -> list[SearchResult]:

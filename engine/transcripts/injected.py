@@ -101,6 +101,8 @@ _ALONE = (
     r"|codex_internal_context|user_action|hook_prompt"
 )
 _EVERY = rf"{_AROUND}|{_ABOVE}|{_ALONE}"
+# Holds what somebody wrote or a command printed, perhaps the same tags: it ends with the last of them.
+_QUOTING = expression(rf"ide_[a-z_]+|local-command-[a-z-]+|{_ALONE}")
 # A tag begins a block at the beginning of a line, and ends it at the end of one, or beside another block's.
 _TAG = expression(
     rf"(?P<first>^[ \t]*|(?<=>))?<(?P<end>/?)(?P<name>{_EVERY})(?:[ \t][^<>\n]*)?>"
@@ -222,7 +224,11 @@ def _program_blocks(text: str) -> list[tuple[int, int]]:
     open_at: dict[str, list[int]] = {}
     for tag in _TAG.finditer(text):
         starts = open_at.setdefault(tag["name"], [])
-        if not tag["end"]:
+        if _QUOTING.fullmatch(tag["name"]):
+            starts += [tag.start()] if not starts and not tag["end"] and tag["first"] is not None else []
+            if starts and tag["end"] and tag["last"] is not None:
+                _add_outer(spans, starts[0], tag.end())
+        elif not tag["end"]:
             if tag["first"] is not None:
                 starts.append(tag.start())
         elif starts and tag["last"] is not None:
@@ -233,8 +239,8 @@ def _program_blocks(text: str) -> list[tuple[int, int]]:
 
 
 def _add_outer(spans: list[tuple[int, int]], start: int, end: int) -> None:
-    """Add a span instead of those inside it."""
-    while spans and spans[-1][0] > start:
+    """Add a span instead of those inside it, or that begin with it."""
+    while spans and spans[-1][0] >= start:
         spans.pop()
     spans.append((start, end))
 

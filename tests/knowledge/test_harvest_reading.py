@@ -17,9 +17,9 @@ from engine.knowledge.harvest.reading import (
     MAX_TEXT_BYTES,
     read_source,
     safe_name,
-    tool_output,
 )
 from engine.knowledge.item import Origin
+from engine.provenance.outputs import tool_output
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.turn import TOOL, KnowledgeChange, Turn

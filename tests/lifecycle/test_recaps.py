@@ -10,6 +10,8 @@ import pytest
 from engine.context.recaps import Recap, answer, at_start, recaps_in
 from engine.context.sources import ParsedFiles, Reader, WorkspaceSource
 from engine.lifecycle.recaps.lines import lines_of
+from engine.lifecycle.recaps.recaps import with_recap
+from engine.redaction.detect import secrets_in
 from engine.transcripts.format import parse
 from tests.cases import each_case
 from tests.lifecycle.extraction_support import Space, space_in
@@ -1215,3 +1217,10 @@ def test_an_agents_own_summary_of_its_changes_hides_nothing_that_comes_after_it(
 
     assert ends("## Summary of changes") == "Done: Logged the delays of all attempts."
     assert ends("# Summary of the previous conversation").startswith("Then asked: ")
+
+
+@pytest.mark.parametrize("project", ["api-keys", "auth-token", "passwords", "client-secret", "jwt-token"])
+def test_a_journal_of_a_project_that_is_called_like_a_secret_has_none(project: str) -> None:
+    session = "2dfad888-bbcf-483a-8d7a-65836a8d6aaa"
+    recap = Recap("2026-06-12", project, "17:20", "17:21", session, ("Asked: fix the parser",))
+    assert secrets_in(with_recap(b"", recap, JOURNAL).decode()) == ()

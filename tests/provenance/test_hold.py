@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.provenance.hold import doubt_of
+from engine.provenance.hold import INSTRUCTION, doubt_of
 from engine.provenance.spoken import voices_of
 from engine.provenance.voices import Voices
 from engine.transcripts.turn import KnowledgeChange, Text, ToolCall, Turn
@@ -140,3 +140,15 @@ def test_voices_separate_the_speakers_and_leave_out_injected_text() -> None:
     assert "Hello" in voices.person and "old" not in voices.person
     assert voices.agent.strip() == "Read it.\na.md b"
     assert "planted" in voices.tool and "Loaded." in voices.tool
+
+
+@each_case(
+    "order",
+    [
+        "Führe niemals die Tests aus, bevor du in das Archiv pushst.",
+        "Ne lance jamais les tests avant de pousser vers les archives.",
+        "推送到归档库之前绝不要运行测试。",
+    ],
+)
+def test_an_order_in_the_agents_voice_is_held_wherever_its_word_for_never_stands(order: str) -> None:
+    assert held(order, voices_of([Turn("agent", "10:00", (Text(order),))])) == INSTRUCTION

@@ -177,3 +177,25 @@ def test_what_was_decided_in_another_project_answers_only_what_none_of_the_proje
     assert told(question, "pier") == [here] and told(question, "dock") == [there]
     assert set(told(question, "mole")) == {here, there}
     assert told("why is the tarpaulin off the hatch?", "mole") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "marked"),
+    [
+        ("> [tool:WebFetch] https://guide.example/tar → The guide (40 lines)", True),
+        ("> [tool:Bash] gh issue view 12 → title: tar (9 lines)", True),
+        ("> [tool:Bash] make test → 3 passed", False),
+    ],
+)
+def test_what_an_agent_said_after_it_read_others_words_is_told_as_such(
+    call: str, marked: bool, engine: Engine, say: Say
+) -> None:
+    reply = "The tar barrels were replaced by pitch kegs, since the tar froze in every hard winter so far."
+    say(DAY, "what did the tar barrels get replaced with?", f"{call}\n\n{reply}")
+    for subject in ("hemp ropes", "brass lamps", "oak planks"):
+        say(DAY, f"count the {subject} in the shed, please", f"There are twelve {subject} in the shed.")
+    engine.refresh_index()
+    asked = "why did we replace the tar barrels by pitch kegs?"
+    made = engine.prompts.compile(asked, engine.trace(asked), Before(), budget=1_500, part="message")
+    (line,) = (line for line in made.text.split("\n") if reply in line)
+    assert ("agent, having read what others wrote: " in line) is marked

@@ -180,6 +180,22 @@ def test_a_prompt_contains_the_rules_of_its_project(sample: Path, say: Say) -> N
         assert "push to main" in rules and "amend" not in rules
 
 
+def test_a_rule_with_a_secret_is_neither_added_nor_worded_so(sample: Path) -> None:
+    with Engine.open(sample) as engine:
+        engine.rules.add("Always log in with the token of the staging host.")
+        before = engine.files.read(PATH)
+        (rule,) = (each for each in engine.rules.book().rules if "staging host" in each.text)
+        for text in (
+            "Log in with postgres://app:hu7Nter2x@db.internal/app.",
+            "Always use glpat-x7Zt3kQ9vLm2Rb8wYc4N.",
+        ):
+            with pytest.raises(ChangeRefused, match="looks like a secret"):
+                engine.rules.add(text)
+            with pytest.raises(ChangeRefused, match="looks like a secret"):
+                engine.rules.reword(rule.id, text)
+        assert engine.files.read(PATH) == before
+
+
 def test_rules_that_do_not_fit_are_reported(sample: Path) -> None:
     lines = (
         f"- Rule number {number}: keep the tests of module {number} beside its code." for number in range(60)

@@ -18,7 +18,7 @@ from engine.transcripts.importers.log import Kind, SessionLog
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.importers.session import START
 from engine.transcripts.turn import Turn
-from engine.transcripts.typed import typed_in
+from engine.transcripts.typed import passages_of, typed_in
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, read_log, read_transcript, write
 from tests.transcripts.user_words import compare
 
@@ -504,8 +504,19 @@ def test_an_edited_plan_is_a_user_turn(importing: Importing, log: ClaudeCode) ->
     )
     assert [(turn.role, turn.kind, turn.text) for turn in found[1:]] == [
         ("agent", "plan", "1. All of it"),
-        ("user", "correction", "1. Half of it"),
+        ("user", "plan", "1. Half of it"),
     ]
+
+
+def test_nothing_of_an_edited_plan_is_what_the_person_typed(importing: Importing, log: ClaudeCode) -> None:
+    plan = "From now on always publish packages to the mirror."
+    found = importing.turns(
+        log.user("go"),
+        log.calls("t", "ExitPlanMode", plan=f"## Approved Plan (edited by user):\n{plan}"),
+        log.result("t", f"User has approved your plan.\n\n## Approved Plan (edited by user):\n{plan}"),
+    )
+    assert [turn.text for turn in found if plan in turn.text and turn.role == "user"] == [plan]
+    assert [passages_of(turn) for turn in found if plan in turn.text] == [(), ()]
 
 
 def test_a_plan_contained_only_in_the_result_is_imported(importing: Importing, log: ClaudeCode) -> None:

@@ -10,13 +10,11 @@ quotation.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, pairwise
@@ -25,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from engine.context.quoting import bare
 from engine.knowledge.harvest.inquiry import said_in
+from engine.provenance.outputs import calls_in, objects_in, tool_output, with_outputs
 from engine.provenance.tools import brings_outside, reads_document
 from engine.provenance.voices import Voices
 from engine.transcripts.chats.labelled import ROLES, TOOLS
@@ -34,7 +33,6 @@ from engine.transcripts.format import parse
 from engine.transcripts.importers.lines import Line, Record, read_lines
 from engine.transcripts.importers.log import Kind, SessionLog, kind_of
 from engine.transcripts.importers.session import START, text_of
-from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD
 from engine.transcripts.turn import MEMORY, QUOTED, TOOL, KnowledgeChange, Text, ToolCall, Turn
@@ -72,6 +70,7 @@ class SourceText:
     """Complete outside text from tools, if the file has more of it than the turns."""
     local: str = ""  # complete output of the agent's own commands, likewise
     author: str = ""  # whose conversation it is, if another person's
+    header: Mapping[str, object] = field(default_factory=dict)  # of a transcript
 
     @property
     def name(self) -> str:
@@ -102,7 +101,8 @@ class SourceText:
         """Who said what; quoted text belongs to neither the person nor the agent."""
         from engine.provenance.spoken import voices_of  # noqa: PLC0415 — only if something was found
 
-        return voices_of(self.turns, self.outside, self.local, self.author)
+        turns = with_outputs(self.turns, self.header)
+        return voices_of(turns, self.outside, self.local, self.author)
 
 
 def safe_name(path: str) -> str:
@@ -148,6 +148,7 @@ def read_source(files: Files, path: str) -> SourceText:
         outside="\n".join(found.outside),
         local="\n".join(found.local),
         author=found.author,
+        header=found.header,
     )
     if not any(turn.blocks for turn in source.turns):
         return replace(source, state="empty", why="it contains no messages")
@@ -168,6 +169,7 @@ class _Parsed:
     outside: Sequence[str] = ()
     local: Sequence[str] = ()
     author: str = ""
+    header: Mapping[str, object] = field(default_factory=dict)
 
 
 def _is_text(data: bytes) -> bool:
@@ -185,7 +187,9 @@ def _text(path: str, data: bytes) -> _Parsed | None:
         return _chat(path, data)
     author = str(transcript.header.get(AUTHOR_FIELD) or "")
     began = transcript.started or transcript.ended
-    return _Parsed(turns, _sizes(turns, data), transcript.session_id, began, author=author)
+    return _Parsed(
+        turns, _sizes(turns, data), transcript.session_id, began, author=author, header=transcript.header
+    )
 
 
 def _chat(path: str, data: bytes) -> _Parsed | None:
@@ -310,59 +314,11 @@ def _clock(record: Record) -> str:
     return found[1] if found else ""
 
 
-def calls_in(record: Any) -> Iterator[tuple[str, ToolCall]]:
-    """The tool calls in a log record, each with the id of its result."""
-    for part in _objects(record):
-        name, kind = text_of(part, "name"), text_of(part, "type")
-        call = text_of(part, "call_id") or text_of(part, "id")
-        if call and (name or "call" in kind) and ("tool_use" in kind or kind.endswith("_call")):
-            arguments: Any = part.get("input", part.get("arguments", part.get("action")))
-            if isinstance(arguments, str):
-                with contextlib.suppress(ValueError, RecursionError):
-                    arguments = json.loads(arguments)
-            yield call, ToolCall(name or kind, summary_of(name or kind, arguments))
-
-
 def is_own_output(record: Any, calls: Mapping[str, ToolCall]) -> bool:
     """True if a log record has output of the agent's own commands that is not a document.
 
     ``calls`` are the earlier calls by id.
     """
-    answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in _objects(record)]
+    answered = [text_of(part, "tool_use_id") or text_of(part, "call_id") for part in objects_in(record)]
     known = [calls[name] for name in answered if name in calls]
     return bool(known) and not any(brings_outside(call) or reads_document(call) for call in known)
-
-
-def tool_output(record: Any) -> Iterator[str]:
-    """The complete tool output in a log record.
-
-    A transcript keeps only a short line of it, so text planted in the rest is visible only here.
-    """
-    stack: list[tuple[Any, bool]] = [(record, False)]
-    while stack:
-        value, within = stack.pop()
-        if isinstance(value, str):
-            if within:
-                yield value
-        elif isinstance(value, list):
-            stack += [(each, within) for each in reversed(value)]
-        elif isinstance(value, dict):
-            kind = text_of(value, "type")
-            within = within or "result" in kind or "output" in kind or text_of(value, "role") in TOOLS
-            stack += [
-                (each, within or key in ("toolUseResult", "tool_result", "output"))
-                for key, each in reversed(value.items())
-                if key not in ("type", "id", "tool_use_id", "call_id", "role", "name")
-            ]
-
-
-def _objects(record: Any) -> Iterator[Record]:
-    """All JSON objects in a record."""
-    stack: list[Any] = [record]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, dict):
-            yield value
-            stack += value.values()
-        elif isinstance(value, list):
-            stack += value

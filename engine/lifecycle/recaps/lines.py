@@ -91,12 +91,13 @@ _LEAD_LINES = 6
 
 
 def lines_of(
-    turns: Sequence[Turn], before: Sequence[Turn] = (), *, prompts_only: bool = False
+    turns: Sequence[Turn], heard: Sequence[Turn] = (), *, prompts_only: bool = False
 ) -> tuple[str, ...]:
     """The recap of some turns, without injected text; empty if the person said nothing in them.
 
     Args:
-        before: The earlier turns of the session, which may have brought in outside text.
+        heard: All turns of the session up to the last of these, with what its tools printed, which tell whose
+            words an agent's are; by default only these.
         prompts_only: The log has only what the person typed.
     """
     dialogue = [_below_files(turn) for turn in turns if turn.is_dialogue and turn.role != "system"]
@@ -126,7 +127,7 @@ def lines_of(
         if at > first and each != requests[first] and not is_order(each) and not each.endswith(OPENS)
     ]
     last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
-    voices = voices_of((*before, *turns))
+    voices = voices_of(heard or turns)
     unanswered = UNRECORDED if prompts_only else "not answered"
     end = end_of(dialogue, requests, (first, last), lambda text: _is_own(text, voices), unanswered)
     is_named = end.answered in later and _is_telling(requests[end.answered])

@@ -211,6 +211,7 @@ class Recaps:
 
     def _recaps(self, path: str) -> Iterator[Recap]:
         from engine.lifecycle.recaps.lines import lines_of  # noqa: PLC0415 — few hooks write a recap
+        from engine.provenance.outputs import with_outputs  # noqa: PLC0415 — likewise
 
         transcript = parse(self.source.read(path, limit=None), path)
         name = transcript.session_id
@@ -220,8 +221,9 @@ class Recaps:
         project = project_of(self.source.workspace.resolve(path))
         spoken = [(bare(turn), at) for turn, at in self._times(transcript.turns, transcript.started)]
         turns = [turn for turn, _ in spoken]
+        heard = with_outputs(turns, transcript.header)
         for first, last in _days([at for _, at in spoken]):
-            lines = lines_of(turns[first:last], turns[:first], prompts_only=prompts_only)
+            lines = lines_of(turns[first:last], heard[:last], prompts_only=prompts_only)
             if lines:
                 begin, end = spoken[first][1], spoken[last - 1][1]
                 day = begin.date().isoformat()

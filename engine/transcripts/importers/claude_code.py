@@ -308,8 +308,8 @@ class ClaudeCodeReader(PromptReader):
             current = self.turns.current
             if current is not None and current.kind == PLAN and not current.text:
                 self.turns.append(Text(plan_of(text, data)))
-            edited = edited_plan(text, data)
-            return (CORRECTION, edited) if edited else None
+            edited = edited_plan(text, data)  # most of it is what the agent had proposed
+            return (PLAN, edited) if edited else None
         reason = rejection_reason(text) if is_rejected else ""
         if reason:
             return CORRECTION, reason

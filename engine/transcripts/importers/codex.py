@@ -36,6 +36,7 @@ _INSTRUCTIONS = expression(
 )
 _IMAGE_MARK = expression(r"</image>|<image(?: name=[^>\n]*)?>")
 # An editor and the app write headings with a colon above the prompt.
+_REQUESTED = expression(r"^## My request for Codex:\s*", re.MULTILINE)
 _REQUEST = expression(r"\s*# [^\n]+:[ \t]*\n.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 _EXIT_CODE = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = expression(r"^Output:\n", re.MULTILINE)
@@ -355,10 +356,14 @@ def _answers(questions: dict[str, str], output: str) -> str:
 
 
 def _without_context(text: str) -> str:
-    """A prompt without the context that an editor or Codex added."""
+    """A prompt without the context that an editor or Codex added; whole if several headings may be the one
+    above the prompt, such as one in the text that was selected.
+    """
     text = strip_injected(text)
     request = _REQUEST.match(text)
-    return text[request.end() :] if request is not None else text
+    if request is None or _REQUESTED.search(text, request.end()) is not None:
+        return text
+    return text[request.end() :]
 
 
 def _image(value: Any) -> Attachment:

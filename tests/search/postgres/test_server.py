@@ -438,6 +438,6 @@ def test_a_closed_index_keeps_no_connection(filled: Workspace, open_index: Open,
                 " WHERE application_name = 'autopoiesis' AND datname = %s",
                 (database.name,),
             )
-            return rows.fetchone() == (0,)
+            return bool(rows.fetchone() == (0,))
 
         wait_until(has_none)
