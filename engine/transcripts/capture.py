@@ -26,8 +26,8 @@ from engine.transcripts.format import (
     render,
     render_blocks,
     render_turn,
-    strip_injected,
 )
+from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, find_session, session_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import (
