@@ -12,7 +12,6 @@ from typing import BinaryIO, Literal
 from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.codex_forks import parents_records
 from engine.transcripts.importers.lines import read_lines
 from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import Checkpoint, SessionReader, object_of
@@ -117,7 +116,7 @@ class SessionLog:
         if self.kind == "claude-code":
             return claude_code.ClaudeCodeReader(finished, since)
         by_events = codex.dialogue_is_in_events(self.stream)
-        parents = () if since.offset else parents_records(self.stream, self.path)
+        parents = () if since.offset else codex.parents_records(self.stream, self.path)
         return codex.CodexReader(finished, since, by_events=by_events, parents=parents)
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
