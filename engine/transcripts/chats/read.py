@@ -31,9 +31,8 @@ from engine.transcripts.chats.encoding import as_utf8
 from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
-from engine.transcripts.importers.lines import Record, read_lines
+from engine.transcripts.importers.lines import Record, plain_path, read_lines
 from engine.transcripts.importers.log import LINES_CHECKED, SessionLog, kind_of
-from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 

@@ -12,8 +12,7 @@ from typing import BinaryIO, Literal
 from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.packed import plain_path
+from engine.transcripts.importers.lines import plain_path, read_lines
 from engine.transcripts.importers.session import Checkpoint, SessionReader, object_of
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.secrets import clean_turn
