@@ -36,8 +36,7 @@ from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
 from engine.store.paths import shown
 from engine.store.programs import find
-from engine.transcripts.importers.folders import agent_folders
-from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.log import Kind, agent_folders
 
 MAX_BYTES = 16 * 1024 * 1024
 """Size limit of a settings file; Claude Code stores a lot in ``~/.claude.json``."""
