@@ -162,7 +162,7 @@ def _index_of_commit(repository: Repository) -> str:
 
 def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
     """Transcripts in ``raw/`` that were changed or deleted after their session had ended."""
-    from engine.transcripts.unchanged import forbidden_change  # noqa: PLC0415 — rarely needed
+    from engine.transcripts.importers.existing import forbidden_change  # noqa: PLC0415 — rarely needed
 
     try:
         altered = compared.altered("raw")

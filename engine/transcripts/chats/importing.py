@@ -35,7 +35,7 @@ from engine.transcripts.importers.drafts import (
     sibling_note,
     title_of,
 )
-from engine.transcripts.importers.existing import ExistingTranscript
+from engine.transcripts.importers.existing import BodyDigest, ExistingTranscript
 from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import with_days
@@ -56,7 +56,6 @@ from engine.transcripts.importers.state import (
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import BodyDigest
 from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
 from engine.transcripts.turn import Transcript

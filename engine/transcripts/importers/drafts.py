@@ -23,7 +23,7 @@ from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse, render
-from engine.transcripts.importers.existing import ExistingTranscript
+from engine.transcripts.importers.existing import BodyDigest, BodyWriter, ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
 from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
 from engine.transcripts.importers.said import Said
@@ -47,7 +47,6 @@ from engine.transcripts.importers.state import (
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import BodyDigest, BodyWriter
 from engine.transcripts.injected import below_elements
 from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD
