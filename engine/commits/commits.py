@@ -30,7 +30,7 @@ from engine.store.commit_message import SUBJECT, TYPES, CommitType, commit_messa
 from engine.store.paths import shown
 from engine.store.repository import Repository
 from engine.store.spelling import clash_words, twins
-from engine.transcripts.importers.known import is_imported
+from engine.transcripts.importers.state import is_imported
 from engine.transcripts.places import FOLDER
 
 if TYPE_CHECKING:

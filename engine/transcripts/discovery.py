@@ -16,12 +16,11 @@ from engine.transcripts.chats import stores
 from engine.transcripts.chats.last_resort import prompts_left
 from engine.transcripts.chats.prompts import FILE as HISTORY
 from engine.transcripts.chats.read import read_chats
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, agent_folders, id_in_name, log_folders
 from engine.transcripts.importers.run import discover
 from engine.transcripts.importers.session import json_in, object_of, program_in
-from engine.transcripts.importers.state import shown_source
+from engine.transcripts.importers.state import KnownSessions, shown_source
 from engine.transcripts.places import read_head
 
 Agent = Literal["claude-code", "codex", "gemini", "specstory"]

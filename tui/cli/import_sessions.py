@@ -132,7 +132,7 @@ def _files(path: Path, is_log: bool) -> list[Path]:
 
 def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
     from engine.transcripts.discovery import discover_all  # noqa: PLC0415 — only here
-    from engine.transcripts.importers.known import KnownSessions  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.state import KnownSessions  # noqa: PLC0415 — only here
 
     wanted = cast("Iterable[Agent]", agents)
     return discover_all(KnownSessions(engine.workspace), engine.config.imports.home, Path.cwd(), wanted)

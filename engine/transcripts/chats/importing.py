@@ -36,23 +36,21 @@ from engine.transcripts.importers.drafts import (
     title_of,
 )
 from engine.transcripts.importers.existing import BodyDigest, ExistingTranscript
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import with_days
 from engine.transcripts.importers.run import write_import
 from engine.transcripts.importers.scripted import SCRIPT
 from engine.transcripts.importers.session import START, text_of
-from engine.transcripts.importers.sibling_logs import (
-    ALSO_FIELD,
-    FileProgress,
-    format_siblings,
-    parse_siblings,
-)
 from engine.transcripts.importers.state import (
+    ALSO_FIELD,
     PROMPTS_FIELD,
     SOURCE_FIELD,
     STATE_FIELD,
+    FileProgress,
     ImportState,
+    KnownSessions,
+    format_siblings,
+    parse_siblings,
     read_state,
     shown_source,
 )

@@ -29,21 +29,18 @@ from engine.transcripts.importers.merge import Addition, Unseen, find_missing, i
 from engine.transcripts.importers.said import Said
 from engine.transcripts.importers.scripted import SCRIPT, is_scripted
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader, program_in
-from engine.transcripts.importers.sibling_logs import (
-    ALSO_FIELD,
-    FileProgress,
-    MergedLogs,
-    format_siblings,
-    parse_siblings,
-    read_merged,
-)
+from engine.transcripts.importers.sibling_logs import MergedLogs, read_merged
 from engine.transcripts.importers.state import (
+    ALSO_FIELD,
     PROMPTS_FIELD,
     READER,
     SOURCE_FIELD,
     STATE_FIELD,
+    FileProgress,
     ImportState,
     fingerprint,
+    format_siblings,
+    parse_siblings,
     read_state,
     shown_source,
 )
