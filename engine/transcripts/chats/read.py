@@ -16,7 +16,6 @@ from engine.errors import ImportFailed
 from engine.store.header import BOM
 from engine.transcripts.chats import (
     aider,
-    claude_code_log,
     claude_export,
     databases,
     gemini,
@@ -215,8 +214,8 @@ def _chats_in(text: str, path: Path) -> Iterator[Chat]:
         yield from aider.read(text, aider.inputs_beside(path))
     elif specstory.looks_like(text):
         yield specstory.read(text)
-    elif claude_code_log.looks_like(text):
-        yield from claude_code_log.read(text)
+    elif sectioned.is_claude_code_log(text):
+        yield from sectioned.claude_code_log(text)
     elif claude_export.looks_like(text):
         yield claude_export.read(text)
     elif sectioned.is_windsurf(text):
