@@ -25,8 +25,7 @@ from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.existing import BodyDigest, BodyWriter, ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
-from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
-from engine.transcripts.importers.said import Said
+from engine.transcripts.importers.merge import Addition, Said, Unseen, find_missing, insert_turns, with_days
 from engine.transcripts.importers.scripted import SCRIPT, is_scripted
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader, program_in
 from engine.transcripts.importers.sibling_logs import MergedLogs, read_merged
