@@ -183,7 +183,7 @@ def test_a_symlink_is_not_followed_and_an_unwritable_folder_is_tolerated(
 
 
 def test_the_most_recently_used_counts_are_kept(cache_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokens, "MOST", 3)
+    monkeypatch.setattr(tokens, "_MOST", 3)
     first = Counted()
     for number in range(3):
         first.add(str(number), number)
