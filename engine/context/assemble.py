@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from engine.context.budget import Piece
-from engine.context.caps import Cap, shown_tokens
+from engine.context.budget import Cap, Piece, shown_tokens
 from engine.context.compiled import LAST_STABLE_LAYER, Section, Slot, SlotName
 from engine.startup.records import dataclass
 

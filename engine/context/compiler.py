@@ -24,8 +24,7 @@ from dataclasses import replace
 
 from engine.context import catalog, fixed, recaps, tokens
 from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
-from engine.context.budget import WHOLE, Candidate, Piece, Placement
-from engine.context.caps import Cap, about_tokens, caps_of
+from engine.context.budget import WHOLE, Candidate, Cap, Piece, Placement, about_tokens, caps_of
 from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
