@@ -23,15 +23,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.context import catalog, fixed, recaps, tokens
-from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
+from engine.context.assemble import (
+    NEXT_TOKENS,
+    PRIORITIES,
+    assemble,
+    density_of,
+    next_pieces,
+    refuse_overflow,
+    reserve_of,
+    slots,
+)
 from engine.context.budget import WHOLE, Candidate, Cap, Piece, Placement, about_tokens, caps_of
-from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
+from engine.context.compiled import HISTORY_LAYER, SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
-from engine.context.density import density_of
 from engine.context.history import History
-from engine.context.next_pieces import NEXT_TOKENS, next_pieces
-from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import (
     mark_irrelevant,
     query,

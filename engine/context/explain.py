@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
-from engine.context.next_pieces import NEXT_TOKENS
+from engine.context.assemble import NEXT_TOKENS
+from engine.context.compiled import HISTORY_LAYER, LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
 from engine.context.plain import printable, wrapped
 
 _PLACE_MARGIN = 36
@@ -17,7 +17,6 @@ _REASON = 22
 """Columns usually left for the reason; after a longer path it moves to the next line."""
 
 _BAR = 24
-_HISTORY_LAYER = 11
 _RETRIEVED_PRIORITY = 3
 _TURNS_SHOWN = 4
 _RESULTS_SHOWN = 8
@@ -98,7 +97,7 @@ def _sections(compiled: Compiled, width: int) -> list[str]:
             entries.append(_rule("end of the stable prefix: the same bytes for every message", width))
         sections = list(group)
         entries.append(f"{layer:>2} {LAYERS[layer]}")
-        if layer == _HISTORY_LAYER and len(sections) > _TURNS_SHOWN:
+        if layer == HISTORY_LAYER and len(sections) > _TURNS_SHOWN:
             entries.append(_turns(sections))
         else:
             entries += [_row(section, section.why) for section in sections]
