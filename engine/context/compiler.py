@@ -46,13 +46,12 @@ from engine.context.relevance import (
     without_history,
     without_others,
 )
-from engine.context.request import INJECTED_BEFORE, CompileRequest
+from engine.context.request import INJECTED_BEFORE, CompileRequest, tool_candidates
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
 from engine.context.subscriptions import TopicSections, offers, ordered, steering
-from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
