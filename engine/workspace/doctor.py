@@ -274,10 +274,7 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
 
 
 def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.context.presets import (
-        Presets,  # noqa: PLC0415 — rarely needed for --staged
-        check_presets,  # noqa: PLC0415 — rarely needed for --staged
-    )
+    from engine.context.presets import Presets, check_presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     count = len(presets.names())
@@ -323,10 +320,7 @@ def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> I
     staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
     if not staged:
         return
-    from engine.context.presets import (
-        Presets,  # noqa: PLC0415 — rarely needed for --staged
-        check_presets,  # noqa: PLC0415 — rarely needed for --staged
-    )
+    from engine.context.presets import Presets, check_presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     yield from map(Finding.of, check_presets(presets, files, only=staged))
