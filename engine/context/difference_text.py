@@ -16,7 +16,7 @@ from engine.context.difference import (
     Side,
     SlotChange,
 )
-from engine.context.plain import printable, wrapped
+from engine.context.explain import printable, wrapped
 
 _MARKS: dict[ChangeKind, str] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 _HEAD = 9

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import HISTORY_LAYER, LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
-from engine.context.plain import printable, wrapped
 
 _PLACE_MARGIN = 36
 """Columns of a row not available to the path; a longer path is shortened in the middle."""
@@ -187,3 +187,15 @@ def _slot(slot: Slot, budget: int) -> str:
 
 def _rule(text: str, width: int) -> str:
     return f"── {text} ".ljust(width, "─")
+
+
+def wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+    """Wraps a text to ``width`` columns; ``first`` precedes the first line and ``rest`` the others."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [first.rstrip()]
+
+
+def printable(text: str) -> str:
+    """A text with its control characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
