@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Message
-from engine.agents.call import HookCall, read_call
+from engine.agents.call import HookCall, is_compressed_since, parent_session, read_call, typed_prompt
 from engine.agents.contracts import WAITED_FOR, Moment
-from engine.agents.derived import is_compressed_since, parent_session, typed_prompt
 from engine.agents.forgetting import Forgotten, forget, may_ask
 from engine.agents.injected_text import injected_text
 from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
