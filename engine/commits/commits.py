@@ -26,7 +26,7 @@ from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import redacted, secrets_in
 from engine.settings.model import GitSettings
-from engine.store.commit_message import SUBJECT, TYPES, CommitType, commit_message, typed
+from engine.store.change import SUBJECT, TYPES, CommitType, commit_message, typed
 from engine.store.paths import shown
 from engine.store.repository import Repository
 from engine.store.spelling import clash_words, twins

@@ -14,7 +14,7 @@ from pathlib import Path
 from engine.commits.kinds import FileChange
 from engine.errors import AutopoiesisError
 from engine.store import crypt
-from engine.store.commit_message import CommitType
+from engine.store.change import CommitType
 from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
 from engine.store.leftovers import is_evicted

@@ -30,8 +30,7 @@ from engine.context.preset import (
 from engine.context.sources import EMPTY, NOT_HERE, Loaded, ParsedFiles, Reader, WorkspaceSource
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import AutopoiesisError, DocumentError, Problem
-from engine.store.change import commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_change, commit_message
 from engine.store.documents import edit_header, parse
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Sequence as Items

@@ -14,8 +14,7 @@ from typing import Protocol
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
 from engine.redaction.commits import NAME_HINT, CommitCheck
 from engine.settings.model import Config
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.comparison import Comparison
 from engine.store.files import READ_LIMIT, Files
 from engine.store.header import locate

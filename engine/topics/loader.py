@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from engine.store.documents import Document, MarkdownSection
     from engine.store.paths import Workspace
-    from engine.topics.fields import Fields
 
 _MAX_DESCRIPTION = 200
 
