@@ -7,11 +7,11 @@ conversations. So the history can be searched by type and by session.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from engine.errors import AutopoiesisError
 from engine.startup.lazy import expression
+from engine.startup.records import dataclass
 from engine.store.paths import shown
 
 if TYPE_CHECKING:
