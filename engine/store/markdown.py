@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from engine.startup.lazy import expression
@@ -13,7 +12,7 @@ _HEADING = expression(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _CLOSING = expression(r"(?:^|(?<=[ \t]))#++$")
 _FENCE = expression(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)")
 
-_LIST = re.compile(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
+_LIST = expression(r"[ \t]+\S|[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 
 
 @dataclass(frozen=True, slots=True)
