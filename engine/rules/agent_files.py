@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.redaction.detect import redacted
-from engine.rules.places import paths_in
-from engine.rules.rulebook import PATH, Rule, Rulebook
+from engine.rules.rulebook import PATH, Rule, Rulebook, paths_in
 from engine.rules.subject import relation, stems
 from engine.startup.lazy import expression
 from engine.store.change import ChangeCommit
