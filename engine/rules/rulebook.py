@@ -369,6 +369,8 @@ def _parts(text: str) -> tuple[list[str], list[tuple[str, State | None, list[str
 def paths_in(rule: str) -> str:
     """The files a rule is about, in the form of ``Rule.path``; empty if the text does not say, or its
     wordings disagree.
+
+    Only where that is certain: "run the tests in tests/ before you push" is about every push.
     """
     found = {_paths(wording) for wording in rule.split(" / ")}
     return found.pop() if len(found) == 1 else ""
