@@ -15,6 +15,7 @@ from engine.commits.kinds import FileChange
 from engine.errors import AutopoiesisError
 from engine.store import crypt
 from engine.store.change import CommitType
+from engine.store.crypt import filters_of
 from engine.store.files import READ_LIMIT, Files
 from engine.store.leftovers import is_evicted
 from engine.store.repository import Repository
@@ -76,7 +77,7 @@ def fit(
         return changes, []
     refused = repository.refusals(allowed)
     left = [LeftOut(path, why) for path, why in refused.items()]
-    filters = crypt.filters_of(repository.git, allowed)
+    filters = filters_of(repository.git, allowed)
     lfs = {path for path, name in filters.items() if name == "lfs"}
     for change in _read(files, repository, [path for path in allowed if path not in refused], lfs):
         if change.path in lfs and _is_pointer_to(change):

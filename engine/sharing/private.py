@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.store import crypt, programs
 from engine.store.change import commit_message
+from engine.store.crypt import filters_of
 from engine.store.git_folder import repository_folder
 from engine.store.paths import PRIVATE, is_private, shown
 from engine.store.revisions import blobs, entries
@@ -73,7 +74,7 @@ class Private:
         held = {each.path: each.name for each in (entries(git, revision) if revision else ())}
         on_disk = self._on_disk()
         listed = sorted({*on_disk, *held})
-        filters = crypt.filters_of(git, listed)
+        filters = filters_of(git, listed)
         kept = {path for path, name in filters.items() if crypt.key_options(name) is not None}
         wanted = [path for path in listed if path in kept or is_private(path)]
         names = [path for path in wanted if path in held]

@@ -11,6 +11,7 @@ from functools import partial
 from engine.errors import DocumentError, PathRefused, RepositoryError
 from engine.startup.lazy import expression
 from engine.store import crypt, descriptors, git_folder
+from engine.store.crypt import stored
 from engine.store.files import READ_LIMIT
 from engine.store.git import Git
 from engine.store.paths import SHARED, Workspace, is_private, is_shared, shown, split_relative
@@ -69,7 +70,7 @@ def checked(
     _refuse_conflicts(name, data)
     before = partial(_before, git, parent, name)
     reason = guard(name, data, before) if guard is not None else ""
-    kept = crypt.stored(git, name, data, filters)
+    kept = stored(git, name, data, filters)
     is_clear = is_private(name) and data and not crypt.is_encrypted(kept)
     if is_clear and crypt.is_encrypted(before() or b""):
         reason = "it is encrypted in the newest commit and would be committed in clear"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.store import crypt, descriptors, sparse
 from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, put_in_place
+from engine.store.crypt import filters_of, opened, stored
 from engine.store.faults import reach
 from engine.store.files import Files
 from engine.store.git import Git, blob_name
@@ -169,7 +170,7 @@ def _stored_name(repository: Repository, path: str, data: bytes, known: Collecti
     name, git = blob_name(data, length), repository.git
     if name not in known and git.private():
         with contextlib.suppress(RepositoryError):
-            return blob_name(crypt.stored(git, path, data, crypt.filters_of(git, [path])), length)
+            return blob_name(stored(git, path, data, filters_of(git, [path])), length)
     return name
 
 
@@ -207,8 +208,8 @@ def _write(files: Files, repository: Repository, wanted: Sequence[_Change], leng
     sized = _sized(repository, [each for each in wanted if each.after is not None])
     for entry, data in contents(repository.git, sized):
         if crypt.is_encrypted(data):
-            name = crypt.filters_of(repository.git, [entry.path]).get(entry.path, "")
-            data = crypt.opened(repository.git, data, name)
+            name = filters_of(repository.git, [entry.path]).get(entry.path, "")
+            data = opened(repository.git, data, name)
         _write_one(files, repository, by_path[entry.path], data, length)
 
 

@@ -12,6 +12,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import STATE, digest_of, state_bytes
 from engine.store import crypt
 from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, commit_entries
+from engine.store.crypt import filters_of, opened, stored
 from engine.store.git import Git, store_blob
 from engine.store.paths import is_shared, shown, split_relative
 from engine.store.revisions import blobs
@@ -228,9 +229,9 @@ class _Merge:
         was, mine, other = (each or b"" for each in data)
         filters: dict[str, str] = {}
         if any(map(crypt.is_encrypted, (was, mine, other))):
-            filters = crypt.filters_of(self._git, [target])
+            filters = filters_of(self._git, [target])
             was, mine, other = (
-                crypt.opened(self._git, each, filters.get(target, "")) for each in (was, mine, other)
+                opened(self._git, each, filters.get(target, "")) for each in (was, mine, other)
             )
         found = self._merger.merge(target, was, mine, other, theirs.name, take, lambda: self._histories(path))
         if found.is_conflict:
@@ -239,7 +240,7 @@ class _Merge:
         if found.second is not None:
             self._put(found.second[0], self._blob(found.second[1]))
             self._plan.notes.append(f"{shown(target)} {found.reason}")
-        self._place(target, self._blob(crypt.stored(self._git, target, found.data, filters), mode))
+        self._place(target, self._blob(stored(self._git, target, found.data, filters), mode))
 
     def _histories(self, path: str) -> Histories:
         """Each side's versions of a file since the base."""
