@@ -15,7 +15,7 @@ from engine.commits.kinds import FileChange
 from engine.errors import AutopoiesisError
 from engine.store import crypt
 from engine.store.change import CommitType
-from engine.store.crypt import filters_of
+from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
 from engine.store.leftovers import is_evicted
 from engine.store.repository import Repository

@@ -14,7 +14,8 @@ from engine.errors import RepositoryError
 from engine.history import diffs, explorations, log, snapshots
 from engine.history.model import Changed, ChangedFile, Changes, FileDiff, Timeline, Undone, UndoPlan
 from engine.store import moments, revisions
-from engine.store.crypt import LOCKED, UNLOCK, filters_of, is_encrypted, opened
+from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
+from engine.store.encrypted import filters_of, opened
 from engine.store.paths import shown
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT

@@ -11,7 +11,7 @@ from functools import partial
 from engine.errors import DocumentError, PathRefused, RepositoryError
 from engine.startup.lazy import expression
 from engine.store import crypt, descriptors, git_folder
-from engine.store.crypt import stored
+from engine.store.encrypted import stored
 from engine.store.files import READ_LIMIT
 from engine.store.git import Git
 from engine.store.paths import SHARED, Workspace, is_private, is_shared, shown, split_relative
