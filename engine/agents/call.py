@@ -12,7 +12,6 @@ from engine.agents.contracts import CONTRACTS, Contract, Event
 from engine.errors import HookRefused, ImportFailed
 from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
-from engine.transcripts.injected import strip_injected
 
 MAX_CHARACTERS = 200_000
 """Maximum length of a prompt; text pasted beyond that says no more about its subject."""
@@ -80,6 +79,8 @@ def read_call(agent: str, payload: bytes) -> HookCall | None:
 def typed_prompt(call: HookCall) -> str:
     """The text the person typed: Gemini prepends injected context to a session's first prompt, and Claude
     Code sends the result of a background task as a prompt."""
+    from engine.transcripts.injected import strip_injected  # noqa: PLC0415 — not before a fork
+
     return strip_injected(call.prompt)
 
 
