@@ -22,8 +22,8 @@ from engine.store.paths import Workspace
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled, Section
+    from engine.context.request import ToolDefinition
     from engine.context.revisions import Revisions
-    from engine.context.tools import ToolDefinition
     from engine.context.views import DigestView, LedgerView, StatusView
     from engine.discussions.discussions import Discussions
     from engine.events import EngineEvent

@@ -10,7 +10,7 @@ from engine.basics.parts import part as part
 from engine.basics.parts import utc_now as utc_now
 from engine.errors import AutopoiesisError
 from engine.history import UNDOING
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.sync import JOURNAL
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from dataclasses import replace
 import pytest
 
 from engine.context.relevance import _without_log
-from engine.knowledge.asked import kinds_asked
-from engine.knowledge.commands import commands_in, is_plain
+from engine.knowledge.commands import commands_in, is_plain, kinds_asked
 from engine.pipeline import answers
 from engine.provenance.disguise import odd_paths
 from engine.recall.recall import is_assent

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,18 +20,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Message
-from engine.agents.call import HookCall, read_call
+from engine.agents.call import HookCall, is_compressed_since, parent_session, read_call, typed_prompt
 from engine.agents.contracts import WAITED_FOR, Moment
-from engine.agents.derived import is_compressed_since, parent_session, typed_prompt
 from engine.agents.forgetting import Forgotten, forget, may_ask
-from engine.agents.injected_text import injected_text
 from engine.agents.log import CONTINUATIONS, DUPLICATE, HookLog, HookRun, KnownContext
 from engine.agents.switches import Switches
 from engine.agents.wire import SECONDS
 from engine.context.compiled import SEARCH_FAILED
+from engine.context.delimiters import INJECTED, visible
 from engine.conversations.turns import Before
 from engine.errors import AutopoiesisError, TranscriptError
 from engine.events import AgentTold
+from engine.redaction.detect import redacted
+from engine.startup.lazy import expression
 from engine.store.user_folder import cache_folder, write_own
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
     from engine.search.results import SearchResult
     from engine.transcripts.importers.drafts import ImportResult
 
-MAX_NEW_TURNS = 200
-TOO_LATE = "too late: the agent has stopped waiting"
+_MAX_NEW_TURNS = 200
+_TOO_LATE = "too late: the agent has stopped waiting"
 _FIT_ATTEMPTS = 3
 _SESSIONS_AT_START = 10
 """New sessions up to which rules are learned at once; more of them wait for the hourly job."""
@@ -52,6 +54,22 @@ _SEARCH_PART = 0.9
 """The part of the time left after which a search is given up; what follows it is quick."""
 _BUSY_PART = 0.1
 """The same while another program writes the index: each new state of it is read anew."""
+
+_LOG_WAIT_S = 1.0
+_LOG_POLL_S = 0.02
+_TAIL_BYTES = 256 * 1024
+_USER = expression(rb'"role":\s*"user"')
+
+_HEADS: dict[Moment, str] = {
+    "session_start": "From the user's own memory in {}, for this session. It is theirs: follow it. More of"
+    " it may come beside a message: follow its rules and corrections too; the rest is background.",
+    "prompt": "From memory in {}:",
+}
+"""Said once at length: what is repeated with every message costs more than it tells. Paths are relative to
+the folder named, which the agent rarely works in."""
+_SHORT_HEAD = "From memory:"
+"""When the folder's name is in the agent's context already."""
+_MAX_NAMED = 4
 
 
 class _OutOfTimeError(Exception):
@@ -103,7 +121,7 @@ class Hooks:
             elif call.event.moment in WAITED_FOR and self._is_duplicate(call):
                 run = replace(run, said=DUPLICATE)
             elif call.event.moment in WAITED_FOR and time.monotonic() > until:
-                run = replace(run, said=TOO_LATE, failed=True)
+                run = replace(run, said=_TOO_LATE, failed=True)
             elif call.event.moment in WAITED_FOR:
                 run, text = self._inject(call, run, until)
                 answer = call.contract.answer(call.event.name, text)
@@ -258,7 +276,7 @@ class Hooks:
         if not text:
             return replace(run, said=f"nothing relevant{left_out and f'; {left_out}'}"), ""
         if time.monotonic() > until:
-            return replace(run, said=TOO_LATE, failed=True), ""
+            return replace(run, said=_TOO_LATE, failed=True), ""
         noted = engine.injections.record(
             made,
             call.prompt,
@@ -309,7 +327,7 @@ class Hooks:
         folder = str(self._engine.workspace.root) if names_folder else ""
         for _ in range(_FIT_ATTEMPTS):
             made = compiled(budget)
-            text = injected_text(made, moment, folder)
+            text = _injected_text(made, moment, folder)
             size = len(text.encode("utf-8"))
             if size <= max_bytes:
                 break
@@ -329,15 +347,14 @@ class Hooks:
 
     def _capture_session(self, call: HookCall, run: HookRun, arrived: float) -> HookRun:
         """The run with what was done and, of a compaction, what stays in the agent's context."""
-        from engine.agents.log_wait import is_written  # noqa: PLC0415 — not for a prompt
-        from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — as above
+        from engine.conversations.imports import Source, import_sessions  # noqa: PLC0415 — not for a prompt
 
         engine = self._engine
         if not engine.config.hooks.capture:
             return replace(run, said="hooks.capture is off")
         before = self._end_of(call.session_id)
         with self._log_of(call) as log:
-            if log is not None and not is_written(log, call.answer, arrived):
+            if log is not None and not _is_written(log, call.answer, arrived):
                 return replace(run, said="nothing in the session log yet")
             if log is None and call.event.moment == "session_end":  # earlier captures are all there is
                 said = self._commit(())
@@ -409,7 +426,7 @@ class Hooks:
             return
         known = before[1] if before[0] == path else 0
         # The last known turn may have grown.
-        first = max(known - 1, conversation.first, conversation.end - MAX_NEW_TURNS, 0)
+        first = max(known - 1, conversation.first, conversation.end - _MAX_NEW_TURNS, 0)
         for ordinal in range(max(first, known), conversation.end):
             engine.trace_turn(f"{path}#{ordinal}", record=True, ask=False)
         engine.injections.learn_from_use(path, first)
@@ -474,3 +491,57 @@ class Hooks:
 def _with_sections(run: HookRun, made: Compiled) -> HookRun:
     labels = dict.fromkeys((*run.labels, *(section.label for section in made.sections)))
     return replace(run, tokens=run.tokens + made.tokens, labels=tuple(labels))
+
+
+def _is_written(log: Path, answer: str, since: float) -> bool:
+    """Whether the log exists. Waits for it to exist and contain the agent's last answer, until a second after
+    the hook: if many captures are queued, the log may have gone on, and the answer is no longer the last.
+
+    Claude Code writes its log after its hooks have run.
+
+    Args:
+        answer: Empty if unknown.
+        since: When the hook was called, by the monotonic clock.
+
+    Raises:
+        ImportFailed: It is not a regular file, or cannot be read.
+    """
+    lines = answer.strip().splitlines()
+    last = json.dumps(lines[-1], ensure_ascii=False)[1:-1].encode("utf-8", "replace") if lines else b""
+    until = since + _LOG_WAIT_S
+    while not _contains(log, last) and time.monotonic() < until:
+        time.sleep(_LOG_POLL_S)
+    return log.exists()
+
+
+def _contains(log: Path, answer: bytes) -> bool:
+    """Whether the answer follows the last user turn: an agent often gives the same answer twice."""
+    if not log.exists():
+        return False
+    from engine.transcripts.importers.lines import opened  # noqa: PLC0415 — not for a prompt
+
+    with opened(log) as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return answer in _USER.split(stream.read(_TAIL_BYTES))[-1]
+
+
+def _injected_text(compiled: Compiled, moment: Moment, folder: str) -> str:
+    """The text to inject; empty if nothing is relevant. It goes to a service, so secrets are redacted.
+
+    ``folder`` is the workspace's; empty if the agent was told its name before.
+    """
+    if not compiled.sections:
+        return ""
+    text = visible(redacted(f"{compiled.text.rstrip()}{_cut_note(compiled)}"))
+    head = _HEADS[moment].format(visible(folder)) if folder else _SHORT_HEAD
+    return f"{INJECTED[0]}{head}\n\n{text}{INJECTED[1]}"
+
+
+def _cut_note(compiled: Compiled) -> str:
+    """A note that names what was selected but did not fit."""
+    chosen = [each for each in compiled.left_out if each.limit and each.slot != "knowledge"]
+    if not chosen:
+        return ""
+    names = ", ".join(dict.fromkeys(each.source or each.label for each in chosen[:_MAX_NAMED]))
+    more = f" and {len(chosen) - _MAX_NAMED} more" if len(chosen) > _MAX_NAMED else ""
+    return f"\n\n[cut for length: {names}{more}]"

@@ -9,37 +9,40 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 import os
+import re
 import stat
 import sysconfig
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
-from engine.agents.contracts import Contract, Place
-from engine.agents.disabled import setting_off
+from engine.agents import jsonc
+from engine.agents.contracts import Contract, Off, Place
 from engine.agents.entries import (
     HOOK,
     CannotEdit,
     Entries,
     Section,
     desired,
+    hooks_in,
     programs_in,
     sections,
     with_entries,
 )
 from engine.agents.jsonc import JsonError
-from engine.agents.trusted import untrusted
 from engine.errors import AutopoiesisError, DocumentError, PathRefused, ReadOnly
 from engine.store.named_file import NamedFile, make_folder_of, read_named, remove_named, replace_named
 from engine.store.paths import shown
 from engine.store.programs import find
-from engine.transcripts.importers.folders import agent_folders
-from engine.transcripts.importers.log import Kind
+from engine.transcripts.importers.log import Kind, agent_folders
 
-MAX_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 """Size limit of a settings file; Claude Code stores a lot in ``~/.claude.json``."""
 
 BACKUP_SUFFIX = ".before-autopoiesis"
@@ -48,6 +51,11 @@ BACKUP_SUFFIX = ".before-autopoiesis"
 _T = TypeVar("_T")
 _Parts = list[tuple[Section, Entries]]
 _BOM = b"\xef\xbb\xbf"
+
+# What Codex writes of a hook that is trusted: its file and place, the event in snake case, and a hash of it.
+_KEY = re.compile(r"(?P<path>.+):(?P<place>\w+:\d+:\d+)", re.DOTALL)
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
+_OURS = {"type", "command", "timeout"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +300,7 @@ def _state_of(
 
 def _unless_off(contract: Contract, where: Where, state: InstallState) -> InstallState:
     """The state, or ``off`` if a setting keeps the agent from running any hook."""
-    found = setting_off(contract.off, where.off_files(contract))
+    found = _setting_off(contract.off, where.off_files(contract))
     if found is None:
         return state
     path, setting = found
@@ -347,7 +355,7 @@ def _resolved(path: Path, where: Where) -> Path:
 
 
 def _read(real: Path, *, writes: bool = True) -> NamedFile:
-    file = read_named(real, MAX_BYTES) if real.parent.is_dir() else NamedFile(real)
+    file = read_named(real, _MAX_BYTES) if real.parent.is_dir() else NamedFile(real)
     if writes and file.seen is not None and not file.seen.st_mode & stat.S_IWUSR:
         raise ReadOnly("is read-only", where=shown(str(real)), hint=f"chmod u+w {shown(str(real))}")
     return file
@@ -355,7 +363,7 @@ def _read(real: Path, *, writes: bool = True) -> NamedFile:
 
 def _backup(real: Path) -> NamedFile:
     path = real.with_name(real.name + BACKUP_SUFFIX)
-    return read_named(path, MAX_BYTES) if path.parent.is_dir() else NamedFile(path)
+    return read_named(path, _MAX_BYTES) if path.parent.is_dir() else NamedFile(path)
 
 
 def _is_as_installed(text: str, kept: NamedFile, ours: _Parts) -> bool:
@@ -395,3 +403,69 @@ def _explaining(file: NamedFile, work: Callable[[], _T]) -> _T:
         raise DocumentError(str(error), where=f"{shown(str(file.path))}:{error.line}", hint=hint) from None
     except CannotEdit as error:
         raise DocumentError(str(error), where=shown(str(file.path)), hint=hint) from None
+
+
+def _setting_off(switches: Iterable[Off], files: Iterable[Path]) -> tuple[Path, str] | None:
+    """The file and setting that turn all hooks off; ``None`` if nothing does.
+
+    Args:
+        files: The settings, the ones that count most first. One that is missing or cannot be parsed sets
+            nothing.
+    """
+    trees = [(path, _tree(path)) for path in files]
+    for switch in switches:
+        for path, tree in trees:
+            found = tree
+            for key in switch.keys:
+                found = found.get(key) if isinstance(found, dict) else None
+            if found is switch.off:
+                return path, f"{'.'.join(switch.keys)} is {str(switch.off).lower()}"
+            if found is not None:
+                break
+    return None
+
+
+def _tree(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text) if path.suffix == ".toml" else jsonc.parse(text).value
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def untrusted(hooks: Path, text: str, settings: str) -> tuple[int, int]:
+    """The number of our hooks that the person still has to trust, and the number of all our hooks.
+
+    Codex runs a hook only after the person has trusted that version of it.
+
+    Args:
+        hooks: The file that contains them.
+        text: Its text, which must be valid.
+        settings: The text of the settings that list trusted hooks in ``[hooks.state]``. If it is invalid,
+            trust is unknown and both numbers are 0.
+    """
+    try:
+        state = tomllib.loads(settings).get("hooks", {}).get("state", {})
+        kept = {
+            found["place"]: each.get("trusted_hash")
+            for key, each in state.items()
+            if (found := _KEY.fullmatch(key)) and os.path.realpath(found["path"]) == os.path.realpath(hooks)
+        }
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return 0, 0
+    waiting = number = 0
+    for event, at, place, group in hooks_in(text):
+        label = _WORD.sub("_", event).lower()
+        hash_kept, hook = kept.get(f"{label}:{at}:{place}"), group["hooks"][place]
+        # The hash of a hook with additional keys cannot be computed here.
+        is_known = group.keys() == {"hooks"} and hook.keys() == _OURS
+        waiting += hash_kept is None or (is_known and hash_kept != _hash_of(label, hook))
+        number += 1
+    return waiting, number
+
+
+def _hash_of(label: str, hook: dict[str, Any]) -> str:
+    """The hash as computed by Codex 0.169: of the hook with defaults filled in, as JSON with sorted keys."""
+    identity = {"event_name": label, "hooks": [{**hook, "async": False}]}
+    text = json.dumps(identity, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{sha256(text.encode()).hexdigest()}"

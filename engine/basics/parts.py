@@ -326,7 +326,7 @@ class BasicParts:
 
     def _records(self, message: str, project: tuple[str, ...], own: str) -> tuple[Candidate, ...]:
         """The commands that worked in a project, if a message asks for them."""
-        from engine.knowledge.asked import kinds_asked  # noqa: PLC0415 — not needed for a test message
+        from engine.knowledge.commands import kinds_asked  # noqa: PLC0415 — not needed for a test message
 
         if not (kinds := kinds_asked(message)):
             return ()

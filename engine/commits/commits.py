@@ -25,19 +25,19 @@ from engine.errors import AutopoiesisError, RepositoryError
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import redacted, secrets_in
-from engine.settings.git import GitSettings
-from engine.store.commit_message import SUBJECT, TYPES, CommitType, commit_message, typed
+from engine.settings.model import GitSettings
+from engine.store.change import SUBJECT, TYPES, CommitType, commit_message, typed
 from engine.store.paths import shown
 from engine.store.repository import Repository
 from engine.store.spelling import clash_words, twins
-from engine.transcripts.importers.known import is_imported
+from engine.transcripts.importers.state import is_imported
 from engine.transcripts.places import FOLDER
 
 if TYPE_CHECKING:
     from engine.costs.costs import Costs
     from engine.providers.asking import Question
     from engine.providers.chat import ChatProvider, ChatReply
-    from engine.settings.git import WordingSettings
+    from engine.settings.model import WordingSettings
 
 
 @dataclass(eq=False)

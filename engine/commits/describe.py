@@ -16,7 +16,7 @@ from engine.knowledge.harvest.classify import TRANSCRIPTS, WORKING, paths_in
 from engine.knowledge.harvest.reading import safe_name
 from engine.knowledge.item import Category, counted
 from engine.knowledge.ledger import PATH as LEDGER
-from engine.store.commit_message import SUBJECT, CommitType
+from engine.store.change import SUBJECT, CommitType
 from engine.store.files import Files
 from engine.store.paths import shown
 from engine.transcripts.places import find_session

@@ -14,16 +14,16 @@ from pathlib import Path
 from engine.commits.kinds import FileChange
 from engine.errors import AutopoiesisError
 from engine.store import crypt
-from engine.store.commit_message import CommitType
+from engine.store.change import CommitType
 from engine.store.encrypted import filters_of
 from engine.store.files import READ_LIMIT, Files
 from engine.store.leftovers import is_evicted
 from engine.store.repository import Repository
 from engine.store.revisions import contents, entries
 from engine.store.schema import MEMORY_FILE, size_problems
+from engine.transcripts.importers.existing import forbidden_change
 from engine.transcripts.importers.state import SOURCE_FIELD
 from engine.transcripts.places import FOLDER, head_fields, read_head
-from engine.transcripts.unchanged import forbidden_change
 
 _LARGEST = 4 * 1024 * 1024
 _OPAQUE = b"\0"

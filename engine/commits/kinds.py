@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.store.commit_message import CommitType
+from engine.store.change import CommitType
 
 OWN = (
     "knowledge",

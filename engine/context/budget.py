@@ -1,6 +1,6 @@
 """Places candidates in the token budget, cutting them where a reader would pause.
 
-There are two kinds of limits: caps are set by the settings or a topic's header (``caps``); room is the number
+There are two kinds of limits: caps are set by the settings (spec 6.2) or a topic's header; room is the number
 of tokens left in the prompt. A text over a cap is cut; a text that does not fit the room is cut if a useful
 part of it fits, and left out otherwise. Everything left out is recorded with its size and the reason.
 """
@@ -8,13 +8,14 @@ part of it fits, and left out otherwise. Everything left out is recorded with it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
+from typing import Literal
 
-from engine.context.caps import Cap
 from engine.context.compiled import LAST_STABLE_LAYER, LeftOut, Limit, Section, SlotName
 from engine.context.delimiters import GAP, OF_OTHERS, marker
 from engine.context.tokens import fit
+from engine.settings.model import CompilerSettings
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.paths import is_shared
@@ -34,6 +35,8 @@ _LAST_HEADING = expression(r"(?:\n\s*#{1,6} [^\n]*)+\s*\Z")
 """Headings at the end of a cut text, without their contents."""
 
 _FENCE = expression(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+_BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,3 +317,65 @@ def open_fence(text: str) -> str:
         elif found[0] == fence[0] and len(found) >= len(fence):
             fence = ""
     return f"\n{fence}" if fence else ""
+
+
+@dataclass(slots=True)
+class Cap:
+    """A limit that several pieces may share."""
+
+    name: str  # the setting
+    unit: Literal["bytes", "tokens"]  # bytes of the text, or tokens including the marker
+    total: int
+    left: int
+
+    @staticmethod
+    def of(name: str, kib: float) -> Cap:
+        """An unused cap in KiB of UTF-8."""
+        return Cap(name, "bytes", int(kib * 1024), int(kib * 1024))
+
+    def size(self, text: str, tokens: int) -> int:
+        """The charge for a text with so many tokens, including its marker."""
+        return tokens if self.unit == "tokens" else len(text.encode("utf-8"))
+
+    def __str__(self) -> str:
+        size = f"{self.total:,} tokens" if self.unit == "tokens" else f"{self.total / 1024:g} KiB"
+        return f"{self.name} ({size})"
+
+
+def caps_of(settings: CompilerSettings, slot: SlotName) -> tuple[Cap, ...]:
+    """The unused caps of a slot: at most one in each unit."""
+    if slot == "message":
+        return ()
+    part = "topic" if slot == "topics" else slot
+    setting = f"context_compiler.{part}_budget"
+    kib, tokens = settings.cap(part)
+    in_kib = () if kib is None else (Cap.of(f"{setting}_kb", kib),)
+    return in_kib if tokens is None else (*in_kib, Cap(f"{setting}_tokens", "tokens", tokens, tokens))
+
+
+def within(caps: Iterable[Cap], tokens: int, size: int) -> int:
+    """The number of tokens that the caps allow, of a text with so many ``tokens`` and ``size`` bytes."""
+    for cap in caps:
+        wanted = tokens if cap.unit == "tokens" else size
+        if wanted > cap.left:
+            tokens = tokens * max(0, cap.left) // wanted
+    return tokens
+
+
+def about_tokens(caps: Sequence[Cap], wanted: int) -> int:
+    """An estimate of the number of tokens that the caps allow, for a text that is not known yet."""
+    rooms = (cap.left if cap.unit == "tokens" else cap.left // _BYTES_PER_TOKEN for cap in caps)
+    return max(0, min((wanted, *rooms)))
+
+
+def shown_tokens(caps: Sequence[Cap], used: int, size: int, limit: int) -> int | None:
+    """The tightest cap in tokens, comparable with ``used``; ``None`` without a cap.
+
+    Args:
+        used: Tokens of the slot.
+        size: Bytes of its text, to convert KiB to tokens.
+        limit: Tokens of the whole prompt, the upper limit.
+    """
+    ratio = used / size if size else 1 / _BYTES_PER_TOKEN
+    limits = [cap.total if cap.unit == "tokens" else round(cap.total * ratio) for cap in caps]
+    return min(*limits, limit) if limits else None

@@ -41,6 +41,9 @@ LAYERS: dict[int, str] = {
 
 LAST_STABLE_LAYER = 7
 
+HISTORY_LAYER = 11
+"""The layer of the conversation's turns."""
+
 OFFER_LINES = "1-1"
 """The lines of a topic's file that stand for an offer, so that the topic can still be given later."""
 

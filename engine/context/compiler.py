@@ -23,16 +23,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.context import catalog, fixed, recaps, tokens
-from engine.context.assemble import HISTORY_LAYER, PRIORITIES, assemble, slots
-from engine.context.budget import WHOLE, Candidate, Piece, Placement
-from engine.context.caps import Cap, about_tokens, caps_of
-from engine.context.compiled import SEARCH_FAILED, Compiled, LeftOut
+from engine.context.assemble import (
+    NEXT_TOKENS,
+    PRIORITIES,
+    assemble,
+    density_of,
+    next_pieces,
+    refuse_overflow,
+    reserve_of,
+    slots,
+)
+from engine.context.budget import WHOLE, Candidate, Cap, Piece, Placement, about_tokens, caps_of
+from engine.context.compiled import HISTORY_LAYER, SEARCH_FAILED, Compiled, LeftOut
 from engine.context.curation import PresetSections, active_presets
 from engine.context.delimiters import outside
-from engine.context.density import density_of
 from engine.context.history import History
-from engine.context.next_pieces import NEXT_TOKENS, next_pieces
-from engine.context.overflow import refuse_overflow, reserve_of
 from engine.context.relevance import (
     mark_irrelevant,
     query,
@@ -41,13 +46,12 @@ from engine.context.relevance import (
     without_history,
     without_others,
 )
-from engine.context.request import INJECTED_BEFORE, CompileRequest
+from engine.context.request import INJECTED_BEFORE, CompileRequest, tool_candidates
 from engine.context.retrieved import LEAST_ROOM, Retrieved
 from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
 from engine.context.subscriptions import TopicSections, offers, ordered, steering
-from engine.context.tools import tool_candidates
 from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.context.budget import Candidate, Placement, open_fence
-from engine.context.caps import Cap, within
+from engine.context.budget import Candidate, Cap, Placement, open_fence, within
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import outside
 from engine.context.preset import ACTIVE, Preset, PresetFile, path_of, read_active, read_preset

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from engine.context.compiled import LAYERS
+from engine.context.compiled import HISTORY_LAYER, LAYERS
 from engine.context.difference import (
     ChangeKind,
     Difference,
@@ -16,7 +16,7 @@ from engine.context.difference import (
     Side,
     SlotChange,
 )
-from engine.context.plain import printable, wrapped
+from engine.context.explain import printable, wrapped
 
 _MARKS: dict[ChangeKind, str] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
 _HEAD = 9
@@ -24,7 +24,6 @@ _TOKENS = 15
 _INDENT = " " * 6
 _DIFF_LINES = 40
 _TURNS_SHOWN = 4
-_HISTORY_LAYER = 11
 
 
 def difference_text(difference: Difference, *, width: int = 80) -> str:
@@ -94,7 +93,7 @@ def _folded(changes: list[SectionChange]) -> Iterator[list[SectionChange]]:
     """Single changes, but consecutive turns of a conversation that came or went as one group."""
     for _, group in groupby(changes, key=lambda change: change.kind):
         row = list(group)
-        if row[0].layer == _HISTORY_LAYER and not row[0].diff and len(row) > _TURNS_SHOWN:
+        if row[0].layer == HISTORY_LAYER and not row[0].diff and len(row) > _TURNS_SHOWN:
             yield row
         else:
             yield from ([change] for change in row)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
-from engine.context.next_pieces import NEXT_TOKENS
-from engine.context.plain import printable, wrapped
+from engine.context.assemble import NEXT_TOKENS
+from engine.context.compiled import HISTORY_LAYER, LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section, Slot
 
 _PLACE_MARGIN = 36
 """Columns of a row not available to the path; a longer path is shortened in the middle."""
@@ -17,7 +17,6 @@ _REASON = 22
 """Columns usually left for the reason; after a longer path it moves to the next line."""
 
 _BAR = 24
-_HISTORY_LAYER = 11
 _RETRIEVED_PRIORITY = 3
 _TURNS_SHOWN = 4
 _RESULTS_SHOWN = 8
@@ -98,7 +97,7 @@ def _sections(compiled: Compiled, width: int) -> list[str]:
             entries.append(_rule("end of the stable prefix: the same bytes for every message", width))
         sections = list(group)
         entries.append(f"{layer:>2} {LAYERS[layer]}")
-        if layer == _HISTORY_LAYER and len(sections) > _TURNS_SHOWN:
+        if layer == HISTORY_LAYER and len(sections) > _TURNS_SHOWN:
             entries.append(_turns(sections))
         else:
             entries += [_row(section, section.why) for section in sections]
@@ -188,3 +187,15 @@ def _slot(slot: Slot, budget: int) -> str:
 
 def _rule(text: str, width: int) -> str:
     return f"── {text} ".ljust(width, "─")
+
+
+def wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+    """Wraps a text to ``width`` columns; ``first`` precedes the first line and ``rest`` the others."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [first.rstrip()]
+
+
+def printable(text: str) -> str:
+    """A text with its control characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

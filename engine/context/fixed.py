@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.context.budget import Candidate, Piece
-from engine.context.caps import Cap
+from engine.context.budget import Candidate, Cap, Piece
 from engine.context.compiled import SlotName
 from engine.context.delimiters import FILE_NOTES, KNOWLEDGE, one_line, outside
 from engine.context.recaps import at_start, others_in

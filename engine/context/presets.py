@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,11 +27,10 @@ from engine.context.preset import (
     read_preset,
     valid_name,
 )
-from engine.context.sources import EMPTY, Loaded, ParsedFiles, Reader, WorkspaceSource
+from engine.context.sources import EMPTY, NOT_HERE, Loaded, ParsedFiles, Reader, WorkspaceSource
 from engine.context.spans import Span, parse_spans, shown_spans
 from engine.errors import AutopoiesisError, DocumentError, Problem
-from engine.store.change import commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_change, commit_message
 from engine.store.documents import edit_header, parse
 from engine.store.paths import shown, split_relative
 from engine.store.yamltext import Sequence as Items
@@ -359,3 +358,44 @@ def _without_files(data: bytes, name: str, files: Sequence[PresetFile]) -> bytes
     for each in sorted(files, key=lambda each: -each.index):
         data = edit_header(data, {f"files.{each.index}": None}, path_of(name))
     return data
+
+
+def check_presets(
+    presets: Presets, files: Files, *, only: Collection[str] | None = None
+) -> tuple[Problem, ...]:
+    """Reads presets and the files they list, and returns the problems by file and line.
+
+    Problems of headers, missing and empty files, missing lines, ``presets/active``, and invalid file names.
+
+    Args:
+        only: Paths in ``presets/`` to check; all if omitted.
+    """
+    found = {problem for problem in presets.problems() if only is None or problem.path in only}
+    source, parsed = WorkspaceSource(files), ParsedFiles()
+    for name in presets.names():
+        if only is not None and path_of(name) not in only:
+            continue
+        reader = Reader(source, parsed)
+        if reader.load(path_of(name)) is None:
+            continue  # among the problems above, if it is still there
+        document = parse(source.read(path_of(name)), path_of(name))
+        preset = read_preset(name, document.header, document.body, document.body_line)
+        preset_sections = PresetSections((preset,), reader, main_session=True)
+        preset_sections.place(Placement(len), _EVERYTHING, ())
+        found.update((*document.problems, *preset.problems, *preset_sections.problems))
+        for listed in preset.files:
+            found.update(_unusable(preset, listed, reader))
+    return tuple(
+        sorted(found, key=lambda problem: (problem.path, problem.line, problem.severity, problem.what))
+    )
+
+
+def _unusable(preset: Preset, listed: PresetFile, reader: Reader) -> Iterator[Problem]:
+    """Why an existing file adds nothing to a prompt."""
+    loaded, name = reader.load(listed.path), shown(listed.path)
+    hint = f"run: autopoiesis preset remove {preset.name} {name}"
+    if reader.refused.get(listed.path, NOT_HERE) != NOT_HERE:
+        what = f"lists {name}, which cannot be read: {reader.refused[listed.path]}"
+        yield Problem(preset.path, listed.line, what, hint)
+    elif loaded is not None and not loaded.text:
+        yield Problem(preset.path, listed.line, f"lists {name}, which has no text", hint, "warning")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import date
-from typing import Literal
+from typing import Any, Literal
 
 from engine.activation.trace import Correction, Trace
 from engine.context.budget import Candidate
-from engine.context.tools import ToolDefinition
 from engine.search.results import SearchResult
 from engine.search.worth import Room
 from engine.startup.records import dataclass
@@ -78,3 +79,31 @@ class CompileRequest:
     """For the part ``message``: the first transcript line that the agent still has; ``None`` for all."""
     flushed: frozenset[int] = frozenset()
     """Numbers, from 1, of the turns in ``history`` that were flushed (spec 6.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool offered to a model."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any] = field(default_factory=dict)  # JSON schema of its arguments
+
+    @property
+    def schema(self) -> str:
+        """Name and arguments as JSON; always the same bytes."""
+        tree = {"name": self.name, "parameters": self.input_schema}
+        return json.dumps(tree, ensure_ascii=False, sort_keys=True)
+
+
+def tool_candidates(tools: Sequence[ToolDefinition]) -> list[Candidate]:
+    """Schemas and descriptions of tools, if any."""
+    if not tools:
+        return []
+    why = "the model may call them"
+    schema = "\n".join(tool.schema for tool in tools)
+    descriptions = "\n".join(f"- {tool.name}: {tool.description}" for tool in tools)
+    return [
+        Candidate(label="functions", layer=2, priority=0, slot="system", text=schema, why=why),
+        Candidate(label="tools", layer=3, priority=0, slot="system", text=descriptions, why=why),
+    ]

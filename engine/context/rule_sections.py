@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from engine.context import tokens
-from engine.context.budget import Candidate
-from engine.context.caps import Cap
+from engine.context.budget import Candidate, Cap
 from engine.context.compiled import LeftOut
 from engine.context.delimiters import RULES, one_line, outside
 from engine.context.sources import Reader

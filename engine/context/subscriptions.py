@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from engine.activation.trace import Correction, Trace
-from engine.context.budget import Candidate, Placement, open_fence
-from engine.context.caps import Cap, within
+from engine.context.budget import Candidate, Cap, Placement, open_fence, within
 from engine.context.compiled import OFFER_LINES, LeftOut
 from engine.context.delimiters import one_line, outside
 from engine.context.request import INJECTED_BEFORE

@@ -14,8 +14,7 @@ from typing import Protocol
 from engine.errors import AutopoiesisError, ImportFailed, RepositoryError
 from engine.redaction.commits import NAME_HINT, CommitCheck
 from engine.settings.model import Config
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.comparison import Comparison
 from engine.store.files import READ_LIMIT, Files
 from engine.store.header import locate
@@ -24,11 +23,10 @@ from engine.store.repository import Repository
 from engine.transcripts.chats.importing import import_chats
 from engine.transcripts.days import iso
 from engine.transcripts.importers.drafts import ImportResult
-from engine.transcripts.importers.known import KnownSessions, is_imported
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.log import Kind, kind_of
 from engine.transcripts.importers.run import import_file
-from engine.transcripts.importers.state import STATE_FIELD
+from engine.transcripts.importers.state import STATE_FIELD, KnownSessions, is_imported
 from engine.transcripts.places import FOLDER, head_fields, read_head
 from engine.transcripts.projects import FOLDER as PROJECT_LOG
 from engine.transcripts.projects import Projects

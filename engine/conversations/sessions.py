@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.errors import RepositoryError
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.repository import Repository
 from engine.transcripts.capture import ConversationCapture
 

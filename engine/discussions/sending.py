@@ -31,7 +31,7 @@ from engine.transcripts.turn import QUOTED
 if TYPE_CHECKING:
     from engine.activation.trace import Correction
     from engine.context.compiled import Compiled
-    from engine.context.tools import ToolDefinition
+    from engine.context.request import ToolDefinition
     from engine.costs.costs import Costs
     from engine.discussions.caches import DiscussionCacheState
     from engine.providers.chat import ChatProvider, ChatRequest, ModelService, ToolUse, Ttl

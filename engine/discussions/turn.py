@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from engine.activation.trace import Correction, Trace
     from engine.context.compiled import Compiled
-    from engine.context.tools import ToolDefinition
+    from engine.context.request import ToolDefinition
     from engine.conversations.conversations import Conversations
     from engine.costs.costs import Costs
     from engine.discussions.caches import DiscussionCaches, DiscussionCacheState

@@ -42,7 +42,7 @@ from engine.provenance.hold import SECRET
 from engine.provenance.outputs import with_outputs
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.paths import slugify, valid_session_id
 from engine.store.zone import local_day
 from engine.transcripts.format import parse

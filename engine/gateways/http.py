@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import inspect
+import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
+from pydantic.json_schema import models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -22,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from engine import __version__
 from engine.errors import (
     AutopoiesisError,
     BudgetError,
@@ -32,8 +36,8 @@ from engine.errors import (
     TranscriptError,
     WriteFailed,
 )
+from engine.gateways.bodies import Refused
 from engine.gateways.guard import MCP, Guard, Refusal, error_response, not_permitted, person_of
-from engine.gateways.openapi import openapi_document
 from engine.gateways.people import OWNER, AccessLog, People, Person
 from engine.gateways.plain import plain
 from engine.gateways.routes import ENDPOINTS, Api, ApiRequest, Endpoint
@@ -42,6 +46,7 @@ from engine.redaction.detect import without_secrets
 
 if TYPE_CHECKING:
     import uvicorn
+    from pydantic import BaseModel
 
     from engine.engine import Engine
     from engine.gateways.memory import Sessions
@@ -54,6 +59,8 @@ _STATUS: tuple[tuple[type[AutopoiesisError], int], ...] = (
     (NoSession, 404), (JobError, 404), (TranscriptError, 400), (BudgetError, 400), (ReadOnly, 403),
     (WriteFailed, 503),
 )  # fmt: skip
+
+_REFERENCE = "#/components/schemas/{model}"
 
 
 def application(
@@ -79,7 +86,7 @@ def application(
 
     async def openapi(_api: object, _request: ApiRequest) -> object:
         """This document."""
-        return openapi_document(endpoints)
+        return _openapi_document(endpoints)
 
     async def respond(endpoint: Endpoint, request: Request) -> Response:
         person = person_of(request)
@@ -260,3 +267,57 @@ def _listen(host: str, port: int) -> socket.socket:
             f"cannot listen: {error.strerror}", where=f"{host}:{port}", hint="use another --port"
         ) from error
     return listener
+
+
+def _openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The document for a table of endpoints."""
+    models: set[type[BaseModel]] = {
+        each for endpoint in endpoints for each in (endpoint.takes, endpoint.gives) if isinstance(each, type)
+    }
+    models.add(Refused)
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, tree = models_json_schema([(model, "validation") for model in ordered], ref_template=_REFERENCE)
+    schemas, paths = tree["$defs"], dict[str, dict[str, Any]]()
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Autopoiesis", "version": __version__},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in re.findall(r"\{(\w+)\}", endpoint.path)
+    ]
+    operation: dict[str, Any] = {
+        "summary": endpoint.does or " ".join((inspect.getdoc(endpoint.call) or "").split())
+    }
+    if endpoint.takes is not None and endpoint.method == "GET":
+        query = schemas[endpoint.takes.__name__]
+        parameters += [
+            {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": schema}
+            for name, schema in query["properties"].items()
+        ]
+    elif endpoint.takes is not None:
+        operation["requestBody"] = {"required": True, "content": _json(endpoint.takes)}
+    content = {endpoint.gives: {"schema": {}}} if isinstance(endpoint.gives, str) else _json(endpoint.gives)
+    refusal = {"description": "refused", "content": _json(Refused)}
+    return {
+        **operation,
+        "parameters": parameters,
+        "responses": {
+            str(endpoint.status): {"description": "done", "content": content}, "4XX": refusal, "503": refusal,
+        },
+    }  # fmt: skip
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}}}

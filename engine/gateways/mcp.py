@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
+import re
 from collections.abc import AsyncIterator, Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from io import BufferedReader, FileIO, TextIOWrapper
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -64,6 +67,8 @@ _TITLES = {
 }
 
 _WRITING = ("remember", "propose_playbook", "forget_rule")
+
+_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL)
 
 
 def server_of(
@@ -176,3 +181,31 @@ def _manager(server: MCPServer[Any]) -> StreamableHTTPSessionManager:
     # This creates the manager.
     server.streamable_http_app(json_response=True, stateless_http=True, transport_security=unchecked)
     return server.session_manager
+
+
+def without_halves(message: bytes) -> bytes:
+    """The JSON with the replacement character instead of each half of a character, such as half an emoji that
+    a client cut a text in.
+
+    JSON may write them as escapes, but they are no text: parsers refuse the whole message, so that a request
+    would never be answered.
+    """
+    if b"\\ud" not in message and b"\\uD" not in message:
+        return message
+    return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], message)
+
+
+def requests_on(descriptor: int) -> TextIO:
+    """The lines that arrive on a descriptor, without halves of characters.
+
+    Until the process ends, nothing else can read there: the descriptor is empty for other code and programs.
+    """
+    private, nothing = os.dup(descriptor), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)
+    return TextIOWrapper(_Lines(FileIO(private)), encoding="utf-8", errors="replace")
+
+
+class _Lines(BufferedReader):
+    def read1(self, _size: int = -1, /) -> bytes:
+        return without_halves(self.readline())

@@ -36,11 +36,11 @@ from engine.knowledge.review import pending_items
 from engine.playbooks.draft import drafted
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import masked, redact
+from engine.rules.agent_files import Stated, agent_files_in
 from engine.rules.rulebook import most_told
-from engine.rules.stated import Stated, agent_files_in
 from engine.search.results import Category as Kind
 from engine.search.sources import all_sources
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.documents import parse
 from engine.store.paths import category_of, is_private, is_shared, shown, slugify
 from engine.store.zone import local_day

@@ -7,7 +7,8 @@ syncs files. The functions' docstrings become the summaries in the OpenAPI docum
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -20,22 +21,30 @@ from starlette.requests import Request
 from engine import __version__
 from engine.conversations.sessions import end_session, new_session_id
 from engine.discussions.caches import tree_of
-from engine.errors import NoSession
+from engine.errors import AutopoiesisError, NoSession
 from engine.gateways import bodies
 from engine.gateways.guard import Refusal, person_of
 from engine.gateways.people import Person, Right
 from engine.gateways.webhooks import delivery_of, event_of, message_of
-from engine.gateways.writing import MessageWriter
 from engine.transcripts.capture import NewMessage
 from engine.transcripts.places import list_transcripts
 
 if TYPE_CHECKING:
     from engine.discussions.caches import DiscussionCacheState
     from engine.engine import Engine
+    from engine.store.files import Files
+    from engine.transcripts.capture import ConversationCapture
 
 _CONCURRENCY = 4
 """Requests that the engine works on at once, apart from writing messages."""
 BY_HAND = "invalidated through the hook API"
+
+_BUSY_RATE = 100
+"""Messages per second above which background work is slowed down."""
+_WINDOW_S = 0.5
+_MAX_PAUSE_S = 0.1
+
+_Request = tuple["Sequence[NewMessage]", "asyncio.Future[list[bool]]"]
 
 
 class Api:
@@ -43,7 +52,7 @@ class Api:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.writer = MessageWriter(engine.files, engine.capture)
+        self.writer = _MessageWriter(engine.files, engine.capture)
         self._slots = asyncio.Semaphore(_CONCURRENCY)
         engine.pace = self.writer.pace
 
@@ -278,3 +287,74 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         for name, does in _CHANGES.items()
     ),
 )
+
+
+class _MessageWriter:
+    """Writes messages in batches: those that arrive during a write are written together afterwards.
+
+    A message that cannot be written does not affect the others.
+    """
+
+    def __init__(self, files: Files, capture: ConversationCapture) -> None:
+        self._files = files
+        self._capture = capture
+        self._pending: dict[str, list[_Request]] = {}
+        self._since, self._count, self._rate = time.monotonic(), 0, 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    async def write(self, session_id: str, messages: Sequence[NewMessage]) -> list[bool]:
+        """Whether each message was written, once they are on disk; raises like ``capture.say``."""
+        self._count_messages(len(messages))
+        future: asyncio.Future[list[bool]] = asyncio.get_running_loop().create_future()
+        self._pending.setdefault(session_id, []).append((messages, future))
+        if self._task is None:
+            self._task = asyncio.create_task(self._write())
+        return await future
+
+    def pace(self, worked_s: float) -> None:
+        """Slows background work down while many messages arrive, so that tracing does not delay them."""
+        if self._rate > _BUSY_RATE and time.monotonic() - self._since < 2 * _WINDOW_S:
+            time.sleep(min(2 * worked_s, _MAX_PAUSE_S))
+
+    def _count_messages(self, messages: int) -> None:
+        self._count += messages
+        elapsed = time.monotonic() - self._since
+        if elapsed >= _WINDOW_S:
+            self._since, self._count, self._rate = time.monotonic(), 0, self._count / elapsed
+
+    async def _write(self) -> None:
+        batch: dict[str, list[_Request]] = {}
+        try:
+            while self._pending:
+                batch, self._pending = self._pending, {}
+                done = await run_in_threadpool(self._write_batch, batch)
+                for future, result in (pair for pairs in done for pair in pairs):
+                    if future.done():  # the client has disconnected
+                        continue
+                    if isinstance(result, Exception):
+                        future.set_exception(result)
+                    else:
+                        future.set_result(result)
+        finally:
+            self._task = None
+            for _, future in (request for requests in batch.values() for request in requests):
+                future.cancel()  # so that no client waits forever
+
+    def _write_batch(self, batch: dict[str, list[_Request]]) -> list[list[tuple[Any, Any]]]:
+        try:
+            with self._files.lock():  # locking per session would be a third of the work
+                return [self._write_session(*each) for each in batch.items()]
+        except AutopoiesisError as error:
+            return [[(future, error) for _, future in requests] for requests in batch.values()]
+
+    def _write_session(self, session_id: str, requests: list[_Request]) -> list[tuple[Any, Any]]:
+        """The future and result, or error, of each request of a session."""
+        try:
+            every = [message for messages, _ in requests for message in messages]
+            written = iter(self._capture.append(session_id, every))
+            return [(future, [next(written) for _ in messages]) for messages, future in requests]
+        except (AutopoiesisError, OSError, ValueError) as error:
+            if len(requests) == 1:
+                return [(requests[0][1], error)]
+            # One request caused the error: write them one by one.
+            return [pair for each in requests for pair in self._write_session(session_id, [each])]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.gateways.guard import Refusal
 from engine.transcripts.brief import one_line
-from engine.transcripts.format import strip_injected
+from engine.transcripts.injected import strip_injected
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -28,7 +28,7 @@ from engine.history.diffs import diffs_of_contents
 from engine.history.log import RAW, Logged, commits, one, raw_files
 from engine.history.model import Blocked, ChangedFile, Entry, Undone, UndoneFile, UndoPlan
 from engine.knowledge.journal import Journal
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.crypt import is_encrypted
 from engine.store.git import Git
 from engine.store.paths import shown, split_relative

@@ -15,9 +15,9 @@ from engine.errors import JobError
 from engine.history.explorations import FOLDERS
 from engine.lifecycle.schedule.job import Job, Task
 from engine.lifecycle.schedule.schedule import Schedule
-from engine.store.blobs import pack
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.cron import OFF
+from engine.store.git import pack
 
 if TYPE_CHECKING:
     from engine.events import EngineEvent

@@ -26,7 +26,7 @@ from engine.knowledge.category_files import CATEGORY_FILES, DONE, Entry, entries
 from engine.knowledge.item import HeldItem, Item
 from engine.knowledge.proposed import REFUSED
 from engine.store.header import locate
-from engine.store.section_lines import with_line
+from engine.store.markdown import with_line
 
 if TYPE_CHECKING:
     from engine.knowledge.item import Edit

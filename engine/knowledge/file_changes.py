@@ -23,8 +23,8 @@ from engine.knowledge.pages import refuse_full, with_line_count
 from engine.store import descriptors
 from engine.store.entry_files import KNOWLEDGE, folder_of
 from engine.store.header import locate
+from engine.store.markdown import with_line
 from engine.store.paths import shown, split_relative
-from engine.store.section_lines import with_line
 from engine.store.typed import typed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.context.catalog import catalog_line
 from engine.context.delimiters import OF_OTHERS, outside
-from engine.context.tools import ToolDefinition
+from engine.context.request import ToolDefinition
 from engine.errors import AutopoiesisError, PathRefused, Problem
 from engine.knowledge.entries import Entry, EntryScan, hidden, scan_entries, take_inventory
 from engine.store.entry_files import KNOWLEDGE, NO_DESCRIPTION, EntryKind, folder_of

@@ -68,7 +68,7 @@ def answer(
     """The commands of some kinds as a part of a prompt, layer 10; none if there is nothing to tell.
 
     Args:
-        kinds: As ``engine.knowledge.asked.kinds_asked`` finds them.
+        kinds: As ``engine.knowledge.commands.kinds_asked`` finds them.
         project: The names of the project asked about.
         own: The transcript of the running session, which is left out.
     """

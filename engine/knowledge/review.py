@@ -30,7 +30,7 @@ from engine.knowledge.similarity import SimilarEntries
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.monthly import MonthlyLog
 from engine.store.typed import typed
 

@@ -13,7 +13,7 @@ from engine.knowledge.item import Item, Origin
 from engine.knowledge.proposed import WHY
 from engine.knowledge.review import PendingItem
 from engine.redaction.detect import secrets_in
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -76,7 +76,7 @@ class FollowedLogs:
         settings = self._engine.config.imports
         if not settings.follow or self._engine.files.read_only:
             return {}
-        from engine.transcripts.importers.folders import log_folders  # noqa: PLC0415 — only if logs are followed
+        from engine.transcripts.importers.log import log_folders  # noqa: PLC0415 — only if logs are followed
 
         named = [
             (folder, kind) for kind in settings.follow for folder in log_folders(kind, settings.home(kind))

@@ -37,7 +37,7 @@ from engine.live.push_worker import Pushing, PushWorker
 from engine.settings.file import CONFIG_FILE
 from engine.store.files import sweep_temps
 from engine.store.watcher import Change, Watcher
-from engine.transcripts.importers.known import is_imported
+from engine.transcripts.importers.state import is_imported
 
 if TYPE_CHECKING:
     from engine.activation.trace import Trace

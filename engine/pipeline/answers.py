@@ -129,7 +129,7 @@ def answers(
 def with_readers(index: SearchIndex, told: Sequence[SearchResult]) -> list[SearchResult]:
     """Some passages, those marked that an agent said after a tool had brought it a text from outside."""
     from engine.provenance.tools import brings_outside  # noqa: PLC0415 — few messages are told anything
-    from engine.transcripts.entries import parse_entry  # noqa: PLC0415 — likewise
+    from engine.transcripts.format import parse_entry  # noqa: PLC0415 — likewise
 
     def had_read(result: SearchResult) -> bool:
         lines = (

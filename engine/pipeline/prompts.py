@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from engine.context.budget import Candidate
     from engine.context.compiled import Compiled
     from engine.context.compiler import ContextCompiler
-    from engine.context.request import Part, Query
-    from engine.context.tools import ToolDefinition
+    from engine.context.request import Part, Query, ToolDefinition
     from engine.recall.recall import Recall
-    from engine.rules.stated import Stated
+    from engine.rules.agent_files import Stated
     from engine.search.index import SearchIndex
     from engine.search.results import SearchResult
     from engine.topics.library import TopicLibrary

@@ -11,8 +11,7 @@ from engine.errors import AutopoiesisError, TopicError
 from engine.playbooks.draft import EMPTY, Draft, problems_of, read_draft, stamped, text_of
 from engine.playbooks.past import MOST_MESSAGES, PastRow, Progress, Replay, asked, replays, silent
 from engine.playbooks.wording import MAX_TOKENS, SYSTEM, parse_reply, prompt_of, utterance_question
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.paths import shown
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from engine.probes import file, places
 from engine.probes.file import MIN_BUDGET, PROBES_PATH, ProbeFile
 from engine.probes.model import Comparison, Evidence, Expectation, Probe, Result, Run, Turned, span_of
 from engine.probes.places import Coverage
-from engine.store.change import commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_change, commit_message
 from engine.store.monthly import MonthlyLog, Record
 from engine.store.paths import shown
 

@@ -18,8 +18,7 @@ from engine.redaction.detect import redacted
 from engine.transcripts.chats.labelled import TOOLS
 from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.session import text_of
-from engine.transcripts.importers.sibling_logs import parse_siblings
-from engine.transcripts.importers.state import SOURCE_FIELD
+from engine.transcripts.importers.state import SOURCE_FIELD, parse_siblings
 from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.turn import Block, Text, ToolCall, Turn
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from engine.providers.keys import CHAT, COMMIT, CONDENSE, EXTRACTION, FLUSH, GATE, HARVEST, Purpose
-from engine.settings.git import WordingSettings
 from engine.settings.model import (
     ChatSettings,
     CondensingSettings,
@@ -14,6 +13,7 @@ from engine.settings.model import (
     FlushSettings,
     GateSettings,
     HarvestSettings,
+    WordingSettings,
 )
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ChangeRefused
 from engine.redaction.detect import redacted
-from engine.rules.places import paths_in
-from engine.rules.rulebook import PATH, Rule, Rulebook
+from engine.rules.rulebook import PATH, Rule, Rulebook, paths_in
 from engine.rules.subject import relation, stems
 from engine.startup.lazy import expression
 from engine.store.change import ChangeCommit
@@ -28,7 +27,7 @@ from engine.transcripts.projects import projects_of
 if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
-NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
+_NAMES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".github/copilot-instructions.md", ".cursorrules")
 
 _BEGIN = expression(r"<!-- autopoiesis rules export:(?P<ids>(?: [0-9a-f]{7})*) -->")
 _END = "<!-- end of autopoiesis rules export -->"
@@ -36,6 +35,11 @@ _HEADING = "## How I work"
 _SENTENCE = expression(r"(?<=[.!?;])\s+")
 _MARKS = expression(r"^[\s>#*+-]*(?:\d+[.)]\s+)?|[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}")
 _SENTENCES = 2_000
+
+_SHARE = 0.8
+"""Share of a sentence's words from which another one says the same."""
+_FEWEST = 2
+"""Words that say what a sentence is about; with fewer it is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
     sentences = [
         (number, sentence)
         for number, line in enumerate(text.splitlines(), 1)
-        for sentence in sentences_of(line)
+        for sentence in _sentences_of(line)
         if stems(sentence)
     ][:_SENTENCES]
     for rule in rules:
@@ -130,7 +134,7 @@ def standing_in(text: str, path: str, rules: Iterable[Rule]) -> Iterator[Place]:
             yield best
 
 
-def sentences_of(text: str) -> list[str]:
+def _sentences_of(text: str) -> list[str]:
     """The sentences of a text without marks of Markdown, some of them empty."""
     return [each for line in text.splitlines() for each in _SENTENCE.split(_MARKS.sub("", line))]
 
@@ -201,7 +205,7 @@ def look(
 
 def name_of(path: str) -> str:
     """The name of an agents' file in the rules file."""
-    found = next((name for name in NAMES if path.endswith(f"/{name}")), Path(path).name)
+    found = next((name for name in _NAMES if path.endswith(f"/{name}")), Path(path).name)
     return _NO_NAME.sub("-", found)
 
 
@@ -219,7 +223,7 @@ def _of_projects(
     """Path, names of the project, and content of each project's files."""
     heads = (head_fields(read_head(path), ("cwd",))["cwd"] for path in session_files(workspace))
     for folder in map(Path, dict.fromkeys(cwd for cwd in heads if os.path.isabs(cwd))):  # noqa: PTH117
-        for name in NAMES:
+        for name in _NAMES:
             path = str(folder / name)
             try:
                 found = read_below(folder, name.split("/"))
@@ -284,3 +288,31 @@ def marked(book: Rulebook, found: Mapping[str, str], lost: Container[str]) -> li
         for rule in book.rules
         if rule.id in found or rule.id in lost
     ]
+
+
+class Stated:
+    """Recognises texts of which every sentence is stated already."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._known = [
+            words for text in texts for sentence in _sentences_of(text) if (words := stems(sentence))
+        ]
+
+    def says(self, text: str) -> bool:
+        """Whether all that a text says is known."""
+        said = [words for each in _sentences_of(text) if len(words := stems(each)) >= _FEWEST]
+        return bool(self._known) and bool(said) and all(map(self._is_known, said))
+
+    def _is_known(self, words: frozenset[str]) -> bool:
+        return any(len(words & known) >= _SHARE * len(words) for known in self._known)
+
+
+def agent_files_in(folder: str) -> Iterator[str]:
+    """The texts of the agents' files in a project's folder, such as ``CLAUDE.md``; none of a relative one."""
+    for name in _NAMES if os.path.isabs(folder) else ():  # noqa: PTH117
+        try:
+            found = read_below(Path(folder), name.split("/"))
+        except (OSError, AutopoiesisError):
+            continue  # often a link to another of these files
+        if found is not None:
+            yield found[0].decode("utf-8", "replace")

@@ -27,7 +27,7 @@ from engine.startup.lazy import expression
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
 from engine.store.zone import local_day
-from engine.transcripts.chats.formats import CHATS
+from engine.transcripts.chats.any import CHATS
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
 from engine.transcripts.injected import strip_injected

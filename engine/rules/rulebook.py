@@ -11,13 +11,14 @@ person wrote. Everything else in the file is left alone.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal
 
 from engine.errors import DocumentError
-from engine.rules.places import paths_in
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.documents import parse
@@ -58,6 +59,35 @@ _STATES: Mapping[str, State] = {name.casefold(): state for state, name in HEADIN
 _ORDER = {state: place for place, state in enumerate(HEADINGS)}
 _MOST_DIGITS = 6
 """Digits of a count; a longer number was not written by the program."""
+
+_NAME = r"[\w.@-]"
+_PLACE = (
+    r"[`'\"“]?(?:"
+    rf"(?:{_NAME}+/|\*\*/)*{_NAME}*\*{_NAME}*\.[A-Za-z][\w-]*"  # *_test.go, src/**/*.spec.ts
+    rf"|(?:{_NAME}+/)+(?:\*\*?)?"  # tests/, src/api/**
+    r"|\.[a-z][a-z0-9]{0,5}(?=[`'\"”]? (?:files?|and|or)\b)"  # .tsx files
+    r")(?![\w/*{])[`'\"”]?"
+)
+_ALL = r"(?:(?:all|any|every|each|the|our|my|of|files?|anything|something|code|in|under|inside)\s+)*"
+_MORE = rf"(?:(?:,| and| or|, and|, or)\s+(?:in\s+)?{_PLACE})*"
+_PLACES = rf"{_ALL}(?P<places>{_PLACE}{_MORE})(?:\s+(?:files?|folders?))?"
+_IN = r"(?:in|inside|within|under)"
+_POLITE = r"^\W*(?:(?:please|always|also|and|so|ok|we|you|should|must|from now on)[,\s]+)*"
+_OFF = r"(?:never|do not|don['’]?t|must not|no|avoid)"
+_FORMS = tuple(
+    expression(_POLITE + form, re.IGNORECASE)
+    for form in (
+        rf"(?:{_IN}|for)\s+{_PLACES}(?:\s*[,:–—-])?\s+(?!(?:only|alone)\b)\w",
+        rf"{_OFF}\s+(?:ever\s+)?(?:touch|edit|change|modify|delete|remove|rename|reformat"
+        rf"|rewrite)\s+{_PLACES}",
+        rf"(?:{_OFF}|use|prefer)\s(?:(?!\b(?:except|unless|outside|only|other|but|instead|than"
+        r"|before|after|until"
+        r"|when|while|if|without|forget|from|into|skip|break|put|save|store|create|the|our|those"
+        r"|these)\b)[^.;:,!?])*?"
+        rf"\s{_IN}\s+{_PLACES}(?:,? please)?[.!]*$",
+    )
+)
+"""Match "In *.sql files, …", "never touch migrations/" and "no mocks in tests/" up to the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,3 +363,29 @@ def _parts(text: str) -> tuple[list[str], list[tuple[str, State | None, list[str
         elif parts[-1][1] is None or _rule(line, parts[-1][1]) is None:
             parts[-1][2].append(line)
     return _trimmed(above), parts
+
+
+@lru_cache(maxsize=4_096)
+def paths_in(rule: str) -> str:
+    """The files a rule is about, in the form of ``Rule.path``; empty if the text does not say, or its
+    wordings disagree.
+
+    Only where that is certain: "run the tests in tests/ before you push" is about every push.
+    """
+    found = {_paths(wording) for wording in rule.split(" / ")}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _paths(wording: str) -> str:
+    match = next(filter(None, (form.match(wording) for form in _FORMS)), None)
+    if match is None:
+        return ""
+    words = (word.strip("`'\"“”,") for word in match["places"].split())
+    return ",".join(
+        dict.fromkeys(_glob(word) for word in words if word.casefold() not in ("and", "or", "in"))
+    )
+
+
+def _glob(place: str) -> str:
+    place = place.removeprefix("**/")
+    return f"*{place}" if place.startswith(".") and "/" not in place else re.sub(r"/\*+$", "/", place)

@@ -20,8 +20,7 @@ from engine.rules.learning import Groups, Learned, Occurrence, grouped, learned,
 from engine.rules.reading import Known, RuleLog, SessionRead, Written, done_before, read_session, sizes
 from engine.rules.rulebook import LONGEST, PATH, Rule, Rulebook, bytes_of, rule_id, rules_in
 from engine.rules.subject import relation
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.named_file import read_named, replace_named
 from engine.store.zone import local_day
 from engine.transcripts.days import iso, moment

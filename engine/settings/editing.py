@@ -13,10 +13,9 @@ from engine.errors import AutopoiesisError, ConfigError, DocumentError, Problem
 from engine.settings import trust
 from engine.settings.catalog import NONE, catalog, is_threshold, value_of
 from engine.settings.file import CONFIG_FILE, MAX_BYTES, MOVED, load
-from engine.settings.watchers import PolicyRow, Priority, WatcherSettings
+from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from engine.store import yamltext
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.documents import edit_yaml
 from engine.topics.fields import near, shown
 

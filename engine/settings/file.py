@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.errors import AutopoiesisError, ConfigError, Problem
 from engine.settings.base import SECRET, Settings
-from engine.settings.model import Config
-from engine.settings.watchers import PolicyRow, Priority
+from engine.settings.model import Config, PolicyRow, Priority
 from engine.store.user_folder import own_key
 from engine.store.zone import is_zone
 

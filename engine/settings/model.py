@@ -6,20 +6,17 @@ out have the defaults below. ``engine.settings.file`` reads the file.
 
 from __future__ import annotations
 
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from engine.settings.base import Limits, ServerUrl, Settings, acting
-from engine.settings.events import EventSettings as EventSettings
-from engine.settings.git import GitSettings
-from engine.settings.lifecycle import CondensingSettings as CondensingSettings
-from engine.settings.lifecycle import ExtractionSettings as ExtractionSettings
-from engine.settings.lifecycle import LifecycleSettings as LifecycleSettings
-from engine.settings.lifecycle import RulesSettings as RulesSettings
-from engine.settings.watchers import PolicyRow as PolicyRow
-from engine.settings.watchers import Priority as Priority
-from engine.settings.watchers import WatcherSettings as WatcherSettings
+from engine.settings.base import Cron, Limits, ServerUrl, Settings, acting
 from engine.startup.records import dataclass
+
+EXTRACTORS = ("decisions", "lessons", "people", "procedures", "facts", "journal")
+"""The extractors that ship with the program."""
+
+Priority = Literal["critical", "high", "medium", "low"]
 
 _BUDGET_KB = {
     "system": 1.0,
@@ -31,6 +28,224 @@ _BUDGET_KB = {
     "topic": 6.0,
 }
 """The caps of spec 6.2 in KiB; other slots take what remains."""
+
+
+@dataclass(frozen=True)
+class EventSettings(Settings):
+    """What happens when a topic's schedule comes due or a webhook arrives."""
+
+    github_secret: str = acting("", "accepts webhooks signed with the secret in an environment variable")
+    """The environment variable with the secret of GitHub's webhooks; empty:
+    ``AUTOPOIESIS_WEBHOOK_SECRET_GITHUB``."""
+
+
+@dataclass(frozen=True)
+class WordingSettings:
+    """The service that writes commit messages."""
+
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"]
+    model: str
+    base_url: str
+
+
+@dataclass(frozen=True)
+class GitSettings(Settings):
+    """What is committed automatically, and where it is pushed."""
+
+    auto_commit: bool = True
+    """Commit transcripts when sessions end, notes taken by flushes, changes made by commands, and, every
+    ``git.commit_interval_minutes``, what you and agents change in knowledge."""
+    commit_interval_minutes: Annotated[int, Limits(ge=0, le=10_080)] = 30
+    """How often the workbench, ``watch`` and ``serve`` commit changes in knowledge, topics, presets, archive,
+    attachments, skills, probes and settings; they also do so on exit. 0: never."""
+    commit_message_provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "none", "sends changes in knowledge to a model that writes commit messages"
+    )
+    """The model that writes the messages of these commits, and of ``commit``. ``none``: no model; messages
+    list what changed. Others as for ``gate.provider``."""
+    commit_message_model: str = acting("", "")
+    """The provider's model; empty: its cheapest known one."""
+    commit_message_base_url: str = acting("", "sets the server of the model that writes commit messages")
+    """As ``gate.base_url``, with the same key."""
+    commit_message_deadline_s: Annotated[float, Limits(gt=0, le=60)] = 10.0
+    """Seconds for a message; after that the message lists what changed."""
+    auto_tag_daily: bool = True
+    """Tag the last commit of each day and week, as ``memory/daily/2026-02-16`` and
+    ``memory/weekly/2026-W07``. """
+    remote: str = acting("", "pushes the whole memory to a git remote, and merges its commits")
+    """The git remote that ``sync`` uses to synchronise your machines, such as ``origin``; empty: none. Its
+    address is set on each machine with ``git remote add``."""
+    auto_push: bool = acting(False, "pushes new commits to the remote automatically")
+    """Push new commits to ``remote`` as they are made, while the workbench, ``watch`` or ``serve`` is
+    running. Nothing is merged automatically; commits that the remote rejects wait for ``sync``."""
+
+    shared: tuple[str, ...] = acting((), "fetches other people's knowledge into prompts")
+    """The addresses that ``share update`` fetches shared knowledge from; changed by ``share add`` and ``share
+    remove``. Other addresses in ``.gitmodules`` are never fetched."""
+    private: Literal["none", "git-crypt"] = acting("none", "runs git-crypt, which encrypts private files")
+    """``git-crypt``: files in ``knowledge/private/`` are committed encrypted, or not at all; set up with
+    ``private setup``."""
+
+    @property
+    def wording(self) -> WordingSettings:
+        """The service that writes commit messages."""
+        return WordingSettings(
+            self.commit_message_provider, self.commit_message_model, self.commit_message_base_url
+        )
+
+
+@dataclass(frozen=True)
+class ExtractionSettings(Settings):
+    """What is extracted from sessions into knowledge (spec 8.3)."""
+
+    extractors: tuple[str, ...] = acting(EXTRACTORS, "runs extractors from other packages")
+    """The extractors to run, in this order. Installed packages can add more with entry points of the group
+    ``autopoiesis.extractors``; their code runs with all permissions of this program."""
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "none", "sends whole sessions to a model that extracts knowledge"
+    )
+    """The model that reads sessions. ``none``: no model; marked lines are taken, and what else can be found
+    without a model is proposed for review. Others as for ``gate.provider``."""
+    model: str = acting("", "")
+    """The provider's model; empty: its cheapest known one."""
+    base_url: str = acting("", "sets the server of the model that extracts")
+    """As ``gate.base_url``, with the same key."""
+    max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 4096
+    """Maximum tokens of a reply, for each window and extractor. The complete part of a truncated reply is
+    kept, and the rest is requested again with twice the limit."""
+    deadline_s: Annotated[float, Limits(gt=0, le=1800)] = 120.0
+    """Seconds for one request."""
+
+
+@dataclass(frozen=True)
+class CondensingSettings(Settings):
+    """How days are condensed into journals, weeks into MEMORY.md, months into proposals (spec 8.4)."""
+
+    provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
+        "none", "sends conversations, journals and MEMORY.md to a model that condenses them"
+    )
+    """The model that writes journals and MEMORY.md. ``none``: no model; decisions, lessons and session
+    outcomes are copied as they are. Others as for ``gate.provider``; their text waits for your review."""
+    model: str = acting("", "")
+    """The provider's model; empty: its cheapest known one."""
+    base_url: str = acting("", "sets the server of the model that condenses")
+    """As ``gate.base_url``, with the same key."""
+    max_tokens: Annotated[int, Limits(ge=256, le=65_536)] = 8192
+    """Maximum tokens of a reply; a truncated reply is discarded."""
+    deadline_s: Annotated[float, Limits(gt=0, le=1800)] = 120.0
+    """Seconds for one request."""
+    idle_project_days: Annotated[int, Limits(ge=7, le=3650)] = 60
+    """Days without a change or mention after which removing a project from ``_active.md`` is proposed."""
+
+
+@dataclass(frozen=True)
+class RulesSettings(Settings):
+    """Your rules for agents, stored in ``knowledge/rules.md``."""
+
+    learn: bool = True
+    """Learn rules from sessions automatically: after an import, when a session ends, and hourly. Only your
+    own words count. ``autopoiesis rules learn`` works in any case.
+    """
+
+
+@dataclass(frozen=True)
+class LifecycleSettings(Settings):
+    """When memory is maintained automatically, and what leaves the working set (spec 8.5, 9.3).
+
+    Times are cron expressions of five fields (minute, hour, day, month, weekday) in ``days.time_zone``, or
+    ``off``; they apply while the workbench, ``watch`` or ``serve`` is running.
+    """
+
+    extraction_trigger: Literal["on_session_end", "hourly", "manual"] = acting("manual", "")
+    """When sessions are extracted. ``manual``: only by ``extract --apply``, so that knowledge never changes
+    unasked. ``on_session_end``: when ``session end`` ends one. ``hourly``: once an hour, for sessions ended
+    since. With ``extraction.provider``, the last two send data and cost money without further
+    confirmation."""
+    recaps: bool = True
+    """Write three to six lines on each session to its day's journal when it ends or is imported: what was
+    asked, decided, changed, done and left open, in the words of the session, without a model."""
+    condensation_schedule: Annotated[str, Cron()] = acting("0 23 * * *", "")
+    """When the day is condensed."""
+    pruning_schedule: Annotated[str, Cron()] = acting("0 0 * * 0", "")
+    """When stale files are pruned."""
+    schedule: dict[str, Annotated[str, Cron()]] = acting({}, "")
+    """Changed times of jobs, by name (listed by ``autopoiesis jobs``): ``{index: off}``."""
+    journal_retention_days: Annotated[int, Limits(ge=2, le=36_500)] = 90
+    """Days after which a journal moves to ``archive/journal/``."""
+    memory_line_cap: Annotated[int, Limits(ge=20, le=200)] = 200
+    """Maximum lines of MEMORY.md, which is pruned to this; there is a warning from 90 % of it."""
+    evict_after_days: Annotated[int, Limits(ge=7, le=36_500)] = 30
+    """Days without a change before a file may be archived, however low its score."""
+    most_archived: Annotated[int, Limits(ge=1, le=10_000)] = 50
+    """Archiving more files than this, or more than five that are over half of all, requires confirming their
+    number."""
+
+
+@dataclass(frozen=True)
+class PolicyRow(Settings):
+    """One row of the gate bypass table (spec 5.4): thresholds for a topic's tier-2 score."""
+
+    activate: float | None = None
+    """The topic activates without the gate from this score; absent: never without the gate."""
+    gate: float | None = None
+    """The gate is asked from this score; below it the topic is dropped. Absent: the gate is not asked."""
+    matched: float | None = None
+    """The topic activates from this score if one of its triggers matched; absent: as ``activate``."""
+
+
+Preset = Literal["calibrated", "spec"]
+
+_TABLES: dict[Preset, dict[Priority, PolicyRow]] = {
+    "calibrated": {
+        "critical": PolicyRow(activate=0.22, gate=0.05, matched=0.0),
+        "high": PolicyRow(activate=0.24, gate=0.06),
+        "medium": PolicyRow(activate=0.27, gate=0.07),
+        "low": PolicyRow(activate=0.4, gate=0.2),
+    },
+    "spec": {
+        "critical": PolicyRow(activate=0.0),
+        "high": PolicyRow(activate=0.3, gate=0.0),
+        "medium": PolicyRow(gate=0.2),
+        "low": PolicyRow(gate=0.3),
+    },
+}
+"""The gate bypass table of each preset. With ``spec`` it applies to topics with a tier-1 hit only; with
+``calibrated`` a hit is part of the score, and the table applies to all topics."""
+
+_SPEC_THRESHOLD = 0.15
+
+
+@dataclass(frozen=True)
+class WatcherSettings(Settings):
+    """How topics are nominated."""
+
+    preset: Preset = "calibrated"
+    """How tier 2 scores. ``calibrated``: the probability that the topic applies, from all signals and
+    trigger hits combined. ``spec``: TF-IDF cosine over the instructions, separate from trigger hits."""
+    nominate: Literal["either", "pattern"] = "either"
+    """``pattern``: only a tier-1 hit nominates a topic. ``either``: so does a tier-2 score at or above the
+    topic's threshold; such candidates go to the gate if that is a model or a person."""
+    similarity_threshold: Annotated[float, Limits(ge=0, le=1)] | None = None
+    """Tier-2 score from which a topic reaches the gate, unless the topic sets its own. Absent: .15 with the
+    ``spec`` preset, the policy table's with ``calibrated``."""
+    policy: dict[Priority, PolicyRow] = field(default_factory=dict)
+    """Rows of the gate bypass table that differ from the preset's."""
+    pattern_timeout_ms: Annotated[int, Limits(ge=1, le=1000)] = 20
+    """Milliseconds that one pattern may take on one message before it is stopped and reported."""
+
+    def row(self, priority: Priority) -> PolicyRow:
+        """The row of the gate bypass table for a priority."""
+        return self.policy.get(priority) or _TABLES[self.preset][priority]
+
+    def threshold(self, priority: Priority) -> float:
+        """The tier-2 score from which a topic of this priority is similar, unless it sets its own."""
+        if self.similarity_threshold is not None:
+            return self.similarity_threshold
+        if self.preset == "spec":
+            return _SPEC_THRESHOLD
+        row = self.row(priority)
+        marks = [mark for mark in (row.gate, row.activate) if mark is not None]
+        return min(marks, default=1.0)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.store import crypt, programs
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.encrypted import filters_of
 from engine.store.git_folder import repository_folder
 from engine.store.paths import PRIVATE, is_private, shown

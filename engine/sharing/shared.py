@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from engine.errors import AutopoiesisError, RepositoryError
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.descriptors import open_folder
 from engine.store.files import Files
 from engine.store.git import Git

@@ -20,11 +20,10 @@ from pathlib import Path
 from engine.errors import PathRefused, RepositoryError
 from engine.redaction.detect import redacted
 from engine.store import git_folder, git_lock, sparse
-from engine.store.blobs import blob_name, name_length, store_blob
 from engine.store.committable import Guard, checked, read, refuse_in_links
 from engine.store.encrypted import filters_of
 from engine.store.faults import reach
-from engine.store.git import Git
+from engine.store.git import Git, blob_name, name_length, store_blob
 from engine.store.paths import INDEX_PREFIX, Workspace, shown, split_relative
 
 ABSENT_MODE = "0"

@@ -9,6 +9,7 @@ entered. Path arguments are literal: no path can become an option or a pattern.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from engine.store.crypt import own_filters
 from engine.store.git_folder import pipe, repository_folder
 from engine.store.leftovers import EXCLUDES
 
-TIMEOUT_S = 60.0
+_TIMEOUT_S = 60.0
 
 _SETTINGS = {
     "core.hooksPath": os.devnull,
@@ -93,6 +94,8 @@ _NETWORK_VARIABLES = frozenset(
 """Variables of the user's environment that say how to reach a remote."""
 _END_S = 3.0
 
+_PACKING_S = 600.0
+
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
@@ -134,7 +137,7 @@ class Git:
         reading: bool = True,
         accept: Sequence[int] = (0,),
         filters: AbcMapping[str, str] | None = None,
-        deadline_s: float = TIMEOUT_S,
+        deadline_s: float = _TIMEOUT_S,
     ) -> GitResult:
         """Run one git command.
 
@@ -264,7 +267,7 @@ class Git:
         line: list[str],
         environment: dict[str, str],
         stdin: bytes | None,
-        deadline_s: float = TIMEOUT_S,
+        deadline_s: float = _TIMEOUT_S,
         *,
         alone: bool = False,
     ) -> GitResult:
@@ -319,3 +322,34 @@ def _end(process: subprocess.Popen[bytes], *, alone: bool) -> None:
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_END_S)
+
+
+def name_length(git: Git) -> int:
+    """Number of hex digits in the repository's object names."""
+    return 64 if git.run("rev-parse", "--show-object-format").text == "sha256" else 40
+
+
+def blob_name(data: bytes, length: int) -> str:
+    """The object name of a file's bytes, with ``length`` digits."""
+    digest = hashlib.sha256() if length == 64 else hashlib.sha1(usedforsecurity=False)
+    digest.update(b"blob %d\0" % len(data))
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def store_blob(git: Git, data: bytes) -> str:
+    """Store bytes in the repository and return their object name."""
+    return git.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data, reading=False).text
+
+
+def pack(git: Git, least: int = 2_000) -> int:
+    """Pack loose objects once there are at least ``least``, and return how many were packed.
+
+    Each commit leaves a few loose objects. After a year they take ten times the space of a pack, and a search
+    of the history opens each one. The history itself does not change.
+    """
+    count = int(git.run("count-objects").text.split()[0])
+    if count < least:
+        return 0
+    git.run("repack", "-d", "-l", "-q", reading=False, deadline_s=_PACKING_S)
+    return count

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.errors import RepositoryError
-from engine.store.blobs import blob_name, name_length
 from engine.store.commits import Staged, put_in_place
 from engine.store.faults import reach
-from engine.store.git import Git
+from engine.store.git import Git, blob_name, name_length
 from engine.store.paths import Workspace, split_relative
 
 _APART = "refs/autopoiesis"

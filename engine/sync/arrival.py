@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.store import crypt, descriptors, sparse
-from engine.store.blobs import blob_name
 from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, put_in_place
 from engine.store.encrypted import filters_of, opened, stored
 from engine.store.faults import reach
 from engine.store.files import Files
-from engine.store.git import Git
+from engine.store.git import Git, blob_name
 from engine.store.paths import shown, split_relative
 from engine.store.revisions import TreeEntry, blobs, contents
 from engine.store.typed import typed

@@ -11,10 +11,9 @@ from engine.errors import PathRefused, RepositoryError
 from engine.knowledge.category_files import CATEGORY_FILES, entries
 from engine.knowledge.digest import STATE, digest_of, state_bytes
 from engine.store import crypt
-from engine.store.blobs import store_blob
 from engine.store.commits import ABSENT_MODE, LINK_MODE, Staged, commit_entries
 from engine.store.encrypted import filters_of, opened, stored
-from engine.store.git import Git
+from engine.store.git import Git, store_blob
 from engine.store.paths import is_shared, shown, split_relative
 from engine.store.revisions import blobs
 from engine.store.revisions import entries as tree_entries

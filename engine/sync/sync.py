@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, RepositoryError
 from engine.redaction.commits import CommitCheck, secrets_of
 from engine.settings.file import CONFIG_FILE
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.commits import LINK_MODE
 from engine.store.faults import reach
 from engine.store.git_folder import SNAPSHOTS

@@ -13,19 +13,16 @@ from typing import Literal, get_args
 
 from engine.errors import ImportFailed
 from engine.store.authorship import other_author
-from engine.transcripts.chats import stores
 from engine.transcripts.chats.last_resort import prompts_left
 from engine.transcripts.chats.prompts import FILE as HISTORY
 from engine.transcripts.chats.read import read_chats
 from engine.transcripts.chats.specstory import begun_by_others
-from engine.transcripts.importers.folders import agent_folders, log_folders
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.log import Kind, id_in_name
+from engine.transcripts.importers.log import Kind, agent_folders, id_in_name, log_folders
 from engine.transcripts.importers.run import discover
 from engine.transcripts.importers.scripted import SCRIPT
 from engine.transcripts.importers.session import json_in, object_of, program_in
-from engine.transcripts.importers.state import shown_source
+from engine.transcripts.importers.state import KnownSessions, shown_source
 from engine.transcripts.places import read_head
 
 Agent = Literal["claude-code", "codex", "gemini", "specstory"]
@@ -136,7 +133,7 @@ def discover_all(
 
 def _unread(here: Path) -> Iterator[str]:
     """Stores of other agents that are not read unless they are named, each with what to do."""
-    for store, path in stores.found(here):
+    for store, path in _stores(here):
         shown = shown_source(path)
         if store.how:
             yield f"{shown}: {store.program}'s store cannot be read; to import from it: {store.how}"
@@ -224,3 +221,58 @@ def by_project(found: Iterable[Found]) -> Mapping[tuple[Agent, str], Sequence[Fo
     for each in found:
         groups.setdefault((each.agent, each.project), []).append(each)
     return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """The store of a program."""
+
+    program: str
+    places: tuple[str, ...]  # patterns below the home folder, or below a project if they begin with ``./``
+    how: str = ""  # how to export what is in it; empty if it can be imported as it is
+
+
+_STORES = (
+    _Store("opencode", (".local/share/opencode/opencode.db", ".local/share/opencode/storage/session")),
+    _Store("Crush", ("./.crush/crush.db", "./.opencode/opencode.db")),
+    _Store("Aider", ("./.aider.chat.history.md",)),
+    _Store(
+        "Cursor",
+        (
+            ".config/Cursor/User/globalStorage/state.vscdb",
+            "Library/Application Support/Cursor/User/globalStorage/state.vscdb",
+        ),
+    ),
+    _Store("Continue", (".continue/sessions",)),
+    _Store("Copilot's command line", (".copilot/session-state",)),
+    _Store("OpenHands", (".openhands/conversations",)),
+    _Store("Kimi's command line", (".kimi/sessions",)),
+    _Store("Zed", (".local/share/zed/threads",), "open a thread as Markdown, and save it"),
+    _Store("Goose", (".local/share/goose/sessions/sessions.db",)),
+    _Store("Windsurf", (".codeium/windsurf/cascade",), "use Download Trajectory in Cascade's menu"),
+    _Store("Antigravity", (".gemini/antigravity/conversations",), "use Export in the conversation's menu"),
+    _Store("Amp", (".local/share/amp/threads",), "amp threads markdown ID > FILE.md"),
+)
+"""Every store that is known and not found by ``autopoiesis import`` itself."""
+
+
+def _stores(here: Path) -> Iterator[tuple[_Store, Path]]:
+    """The stores that exist, each with its first place.
+
+    Args:
+        here: A project folder.
+    """
+    home = Path.home()
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    for store in _STORES:
+        paths = (
+            here / place[2:]
+            if place.startswith("./")
+            else data / place.removeprefix(".local/share/")
+            if place.startswith(".local/share/")
+            else home / place
+            for place in store.places
+        )
+        existing = next((path for path in paths if path.exists()), None)
+        if existing is not None:
+            yield store, existing

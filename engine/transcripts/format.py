@@ -17,24 +17,20 @@ from dataclasses import field
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.store.header import BOM, locate
-from engine.transcripts.entries import parse_entry, render_entry
-from engine.transcripts.escape import ESCAPED_LINE, HEADING, Fences, decode, encode_line, escape_text, outside
+from engine.transcripts.escape import (
+    ESCAPED_LINE,
+    HEADING,
+    Fences,
+    decode,
+    encode_line,
+    encode_name,
+    escape_text,
+    outside,
+)
 from engine.transcripts.header_text import render_header
-from engine.transcripts.injected import strip_injected
-from engine.transcripts.turn import Block, Role, Text, Transcript, Turn
+from engine.transcripts.turn import Attachment, Block, KnowledgeChange, Role, Text, ToolCall, Transcript, Turn
 
-__all__ = [
-    "last_day",
-    "last_turn",
-    "parse",
-    "parse_turns",
-    "render",
-    "render_blocks",
-    "render_turn",
-    "strip_injected",
-]
-
-SEPARATOR = "<!-- -->"
+_SEPARATOR = "<!-- -->"
 """Separates two texts of one turn that would otherwise be parsed as one."""
 
 KEY_PREFIX = "<!-- key:"
@@ -47,6 +43,17 @@ _DATED = expression(rb"\n##[ \t]+[0-9]{4}-")  # not with ``^``: ten times as slo
 _TIME = expression(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 _TITLE = expression(r"\n#[ \t]+(.*)")
 _MARK = expression(r"\n(?:##[ \t]|> \[(?:tool|attachment|knowledge):|\\|<!-- ).*")
+
+_Entry = ToolCall | Attachment | KnowledgeChange
+
+_ENTRY = expression(r"> \[(tool|attachment|knowledge):([^\]]*)\](.*)")
+_ARROW = expression(r" (→) ")
+_DASH = expression(r" (—|–|-) ")
+# A separator inside the first field gets a backslash; backslashes before a separator are doubled.
+_ARROW_IN = expression(r"(?<!\\)(?:(\\+)(?=→)|(?:(?<= )|^)(?=→(?: |$)))")
+_DASH_IN = expression(r"(?<!\\)(?:(\\+)(?=[—–-])|(?:(?<= )|^)(?=[—–-](?: |$)))")
+_ARROW_OUT = expression(r"(?<!\\)(\\+)(?=→)")
+_DASH_OUT = expression(r"(?<!\\)(\\+)(?=[—–-])")
 
 
 def parse(data: bytes, path: str) -> Transcript:
@@ -121,14 +128,14 @@ def render_blocks(blocks: tuple[Block, ...], previous: Block | None = None) -> s
     for block in blocks:
         if isinstance(block, Text):
             if isinstance(previous, Text):
-                parts.append(f"\n{SEPARATOR}\n")
+                parts.append(f"\n{_SEPARATOR}\n")
             if previous is not None:
                 parts.append("\n")
             parts.append(f"{escape_text(block.text)}\n")
         else:
             if isinstance(previous, Text):
                 parts.append("\n")
-            parts.append(f"{render_entry(block)}\n")
+            parts.append(f"{_render_entry(block)}\n")
         previous = block
     return "".join(parts)
 
@@ -148,7 +155,7 @@ def parse_turns(body: str, first_line: int = 1) -> tuple[str, tuple[Turn, ...]]:
         heading, entry = HEADING.fullmatch(text), parse_entry(text)
         if ESCAPED_LINE.match(text):
             escapes.append(place)
-        elif heading or entry or text == SEPARATOR or text.startswith(KEY_PREFIX):
+        elif heading or entry or text == _SEPARATOR or text.startswith(KEY_PREFIX):
             drafts[-1].blocks += _text(body, start, place, escapes)
             start = match.end()
             escapes.clear()
@@ -221,3 +228,43 @@ def _one_line(text: str) -> str:
 def _scalar(header: Mapping[str, object], key: str) -> str:
     value = header.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _render_entry(entry: _Entry) -> str:
+    """The entry's line, without the line end."""
+    match entry:
+        case ToolCall(name, summary, result):
+            return f"> [tool:{encode_name(name)}]{_join(summary, result, ' → ', _ARROW_IN)}"
+        case KnowledgeChange(action, path, summary):
+            return f"> [knowledge:{encode_name(action)}]{_join(path, summary, ' — ', _DASH_IN)}"
+        case Attachment(path):
+            return f"> [attachment:{encode_name(path)}]"
+
+
+def parse_entry(line: str) -> _Entry | None:
+    """The entry on a line; ``None`` if the line is ordinary text."""
+    match = _ENTRY.fullmatch(line)
+    if match is None:
+        return None
+    kind, name, rest = match.groups()
+    if rest and not rest.startswith(" "):
+        return None
+    name = decode(name)
+    if kind == "tool":
+        return ToolCall(name, *_split(rest, _ARROW, _ARROW_OUT))
+    if kind == "knowledge":
+        return KnowledgeChange(name, *_split(rest, _DASH, _DASH_OUT))
+    return Attachment(name) if not rest.strip(" \t") else None
+
+
+def _join(first: str, second: str, separator: str, inside: re.Pattern[str]) -> str:
+    first = inside.sub(lambda match: (match[1] or "") * 2 if match[1] else "\\", encode_line(first))
+    text = f" {first}" if first else ""
+    return f"{text}{separator}{encode_line(second)}" if second else text
+
+
+def _split(rest: str, separator: re.Pattern[str], inside: re.Pattern[str]) -> tuple[str, str]:
+    found = separator.search(rest)
+    first, second = (rest[: found.start()], rest[found.end() :]) if found else (rest, "")
+    first = inside.sub(lambda match: "\\" * (len(match[1]) // 2), first.removeprefix(" "))
+    return decode(first), decode(second)

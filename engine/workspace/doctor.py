@@ -162,7 +162,7 @@ def _index_of_commit(repository: Repository) -> str:
 
 def _raw(files: Files, repository: Repository, compared: Comparison) -> Iterator[Finding]:
     """Transcripts in ``raw/`` that were changed or deleted after their session had ended."""
-    from engine.transcripts.unchanged import forbidden_change  # noqa: PLC0415 — rarely needed
+    from engine.transcripts.importers.existing import forbidden_change  # noqa: PLC0415 — rarely needed
 
     try:
         altered = compared.altered("raw")
@@ -274,8 +274,7 @@ def _topics(workspace: Workspace, files: Files) -> Iterator[Finding]:
 
 
 def _presets(files: Files, repository: Repository) -> Iterator[Finding]:
-    from engine.context.preset_check import check_presets  # noqa: PLC0415 — rarely needed for --staged
-    from engine.context.presets import Presets  # noqa: PLC0415 — rarely needed for --staged
+    from engine.context.presets import Presets, check_presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     count = len(presets.names())
@@ -321,8 +320,7 @@ def _staged_presets(files: Files, repository: Repository, paths: list[str]) -> I
     staged = [path for path in paths if path.startswith(f"{FOLDER}/")]
     if not staged:
         return
-    from engine.context.preset_check import check_presets  # noqa: PLC0415 — rarely needed for --staged
-    from engine.context.presets import Presets  # noqa: PLC0415 — rarely needed for --staged
+    from engine.context.presets import Presets, check_presets  # noqa: PLC0415 — rarely needed for --staged
 
     presets = Presets(files, lambda: repository, Config)
     yield from map(Finding.of, check_presets(presets, files, only=staged))

@@ -17,7 +17,7 @@ from engine.errors import Problem, RepositoryError, WorkspaceError
 from engine.redaction.commits import CommitCheck
 from engine.settings import file as config_file
 from engine.settings import trust
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.descriptors import open_folder
 from engine.store.files import Files, reported
 from engine.store.git_folder import inner

@@ -24,7 +24,7 @@ from engine.knowledge.harvest.report import Result
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.ledger import LedgerEntry, bytes_of, tree_of
 from engine.lifecycle.condensing import weeks
-from engine.store.commit_message import commit_message, typed
+from engine.store.change import commit_message, typed
 from engine.store.past import PastCommit
 from engine.store.zone import local_day
 from engine.workspace.sample_lines import HAND, HARVEST, ROLL_UP, SESSION, TRASH, Calendar, CommitKey

@@ -120,7 +120,7 @@ def test_a_session_log_written_after_the_hook_call_is_waited_for(
             file.write(next(writes))
 
     clock = SimpleNamespace(sleep=behind, monotonic=lambda: 0.0)
-    monkeypatch.setattr("engine.agents.log_wait.time", clock)
+    monkeypatch.setattr("engine.agents.hooks.time", clock)
     stop = {
         "hook_event_name": "Stop",
         "transcript_path": str(log),
@@ -153,8 +153,8 @@ def test_captures_that_are_late_do_not_wait(
     for number in range(3):
         agent.prompt(f"What about number {number}?", f"It is number {number}.")
     clock = time.monotonic
-    monkeypatch.setattr("engine.agents.log_wait.time.monotonic", lambda: clock() + 2)
-    monkeypatch.setattr("engine.agents.log_wait.time.sleep", lambda _seconds: pytest.fail("it waits"))
+    monkeypatch.setattr("engine.agents.hooks.time.monotonic", lambda: clock() + 2)
+    monkeypatch.setattr("engine.agents.hooks.time.sleep", lambda _seconds: pytest.fail("it waits"))
     for job in waiting:
         job()
     assert texts(engine) == agent.messages
@@ -313,7 +313,7 @@ def test_a_prompt_that_is_cut_to_the_limit_of_the_agent_is_searched_for_once(
 
     monkeypatch.setattr(SearchIndex, "search", searched)
     monkeypatch.setattr(Prompts, "compile", compiled)
-    monkeypatch.setattr(hooks, "injected_text", lambda made, *_: "x" * (20_000 if len(budgets) == 1 else 9))
+    monkeypatch.setattr(hooks, "_injected_text", lambda made, *_: "x" * (20_000 if len(budgets) == 1 else 9))
     agent.prompt("look at the spring tide at Nordersiel")
     assert len(budgets) > 1 and len(asked) == 1
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.agents.contracts import CODEX
 from engine.agents.entries import desired
-from engine.agents.trusted import untrusted
+from engine.agents.install import untrusted
 from tests.cases import each_case
 
 TRUSTED = {

@@ -16,7 +16,7 @@ from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.databases import with_log
 from engine.transcripts.chats.importing import import_chats
 from engine.transcripts.chats.read import may_be_chat, read_chats, why_empty
-from engine.transcripts.importers.known import KnownSessions
+from engine.transcripts.importers.state import KnownSessions
 from engine.transcripts.turn import COMMAND, ToolCall
 
 _CRUSH = (

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.transcripts.importers.existing import BodyDigest
 from engine.transcripts.importers.state import STATE_FIELD
-from engine.transcripts.importers.text import BodyDigest
 from engine.workspace.doctor import examine
 from engine.workspace.finding import Finding
 from engine.workspace.hooks import NAMES, text_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.commits.describe import body_of, conversations_of, summary_of
 from engine.commits.kinds import FileChange, kind_of
-from engine.store.commit_message import SUBJECT, TYPES, commit_message, typed
+from engine.store.change import SUBJECT, TYPES, commit_message, typed
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.cases import each_case

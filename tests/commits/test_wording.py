@@ -9,7 +9,7 @@ import pytest
 from engine.commits.commits import Commits
 from engine.errors import AutopoiesisError
 from engine.providers.keys import COMMIT
-from engine.store.commit_message import SUBJECT
+from engine.store.change import SUBJECT
 from tests.commits.conftest import Desk
 from tests.commits.test_committing import SECRET
 from tests.engine.flush_support import Provider

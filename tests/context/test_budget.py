@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.context import tokens
-from engine.context.budget import Candidate, Placement
-from engine.context.caps import Cap
+from engine.context.budget import Candidate, Cap, Placement
 from engine.context.compiled import Compiled, LeftOut
 from engine.context.compiler import CompileRequest
 from engine.errors import BudgetError

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from engine.context import tokens
-from engine.context.caps import Cap, caps_of, shown_tokens, within
+from engine.context.assemble import NEXT_TOKENS, next_pieces
+from engine.context.budget import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
 from engine.context.compiler import CompileRequest, ContextCompiler
-from engine.context.next_pieces import NEXT_TOKENS, next_pieces
 from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from engine.context.compiled import Compiled, Section
-from engine.context.tools import ToolDefinition
+from engine.context.request import ToolDefinition
 from tests.context.conftest import Space
 
 TOOL = ToolDefinition("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.context.assemble import is_conversation, is_for_message
 from engine.context.compiled import Density
-from engine.context.density import is_conversation, is_for_message
 from engine.search.results import SearchResult
 from engine.topics.model import Topic
 from engine.transcripts.turn import Text, Turn

@@ -6,7 +6,7 @@ from typing import Literal
 
 from engine.activation.trace import Correction, Funnel, Message, TopicTrace, Trace
 from engine.context.compiled import Compiled
-from engine.context.tools import ToolDefinition
+from engine.context.request import ToolDefinition
 from engine.topics.model import Topic
 from tests.context.conftest import Space
 

@@ -15,7 +15,7 @@ from engine.lifecycle.schedule import schedule
 from engine.lifecycle.schedule.job import Job
 from engine.parts import Parts
 from engine.probes.places import typed
-from engine.store.blobs import pack
+from engine.store.git import pack
 from tests.engine.conftest import Witness
 from tests.store.history import git
 

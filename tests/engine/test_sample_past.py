@@ -23,8 +23,7 @@ from engine.knowledge.harvest.report import HarvestRequest
 from engine.knowledge.item import CATEGORIES, Item, item_id
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.ledger import LedgerEntry, Status
-from engine.settings.git import GitSettings
-from engine.settings.model import Config
+from engine.settings.model import Config, GitSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository

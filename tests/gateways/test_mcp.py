@@ -26,7 +26,8 @@ from engine.errors import IndexFailed
 from engine.gateways import answers, memory
 from engine.gateways.guard import MAX_BYTES, MCP
 from engine.gateways.http import HookServer
-from engine.gateways.mcp import server_of
+from engine.gateways.mcp import server_of, without_halves
+from tests.cases import each_case
 from tests.gateways.conftest import NO_CERTIFICATES, TOKEN, running
 from tui.cli import cli
 
@@ -368,3 +369,20 @@ def test_the_command_prints_only_protocol_messages_and_exits_at_end_of_input(roo
         rest, _ = program.communicate(timeout=60)
     assert answers[1]["result"]["serverInfo"]["name"] == "autopoiesis"
     assert answers[2]["result"]["structuredContent"]["rows"] and rest == "" and program.returncode == 0
+
+
+@each_case(
+    ("sent", "read"),
+    [
+        (r"half \ud83d", "half \ufffd"),
+        (r"\uDE00 other half", "\ufffd other half"),
+        (r"\ud83d\ude00 whole", "\U0001f600 whole"),
+        (r"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (r"no escape: \\ud83d", "no escape: \\ud83d"),
+        (r"\\\ud83d", "\\\ufffd"),
+        (r"\ud7ff \ue000 \n", "\ud7ff \ue000 \n"),
+        ("plain", "plain"),
+    ],
+)
+def test_halves_are_replaced_and_nothing_else(sent: str, read: str) -> None:
+    assert json.loads(without_halves(f'"{sent}"'.encode())) == read

@@ -18,8 +18,7 @@ from engine.knowledge.harvest.report import Consent, HarvestRequest, Report
 from engine.knowledge.item import Item
 from engine.knowledge.knowledge import Knowledge
 from engine.knowledge.ledger import LedgerEntry, Status
-from engine.settings.git import GitSettings
-from engine.settings.model import Config, HarvestSettings
+from engine.settings.model import Config, GitSettings, HarvestSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository

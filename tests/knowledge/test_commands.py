@@ -10,8 +10,16 @@ import pytest
 from engine.conversations.turns import Before
 from engine.engine import Engine
 from engine.gateways.memory import Memory
-from engine.knowledge.asked import kinds_asked
-from engine.knowledge.commands import CHECKS, TESTS, TYPES, commands_in, is_plain, kind_of, succeeded
+from engine.knowledge.commands import (
+    CHECKS,
+    TESTS,
+    TYPES,
+    commands_in,
+    is_plain,
+    kind_of,
+    kinds_asked,
+    succeeded,
+)
 from engine.knowledge.harvest.proposals import commands_of
 from engine.knowledge.proposed import WHY, is_shown, why_held
 from engine.provenance.spoken import voices_of

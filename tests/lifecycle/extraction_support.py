@@ -16,8 +16,7 @@ from engine.lifecycle.extraction.extractor import Extractor, extractors_named
 from engine.lifecycle.extraction.reading import SYSTEM
 from engine.lifecycle.extraction.run import Report, Runner
 from engine.lifecycle.recaps.recaps import Recaps
-from engine.settings.lifecycle import EXTRACTORS, ExtractionSettings
-from engine.settings.model import Config
+from engine.settings.model import EXTRACTORS, Config, ExtractionSettings
 from engine.store.change import commit_change
 from engine.store.files import Files
 from engine.store.paths import Workspace

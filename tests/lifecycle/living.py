@@ -27,7 +27,7 @@ from engine.events import EngineEvent, ErrorReported, JobEnded
 from engine.knowledge.harvest.report import Consent, HarvestRequest
 from engine.live.commit_worker import CommitWorker
 from engine.providers.chat import ChatReply, ChatRequest, Usage
-from engine.settings.lifecycle import EXTRACTORS
+from engine.settings.model import EXTRACTORS
 from engine.store.zone import local_day, local_time
 from engine.workspace.initialise import initialise
 from tests.discussions.scripted import Scripted

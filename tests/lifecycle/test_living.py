@@ -15,7 +15,7 @@ import pytest
 from engine.engine import Engine
 from engine.knowledge.review import PendingItem
 from engine.lifecycle.proposals import apply
-from engine.store.commit_message import TYPES
+from engine.store.change import TYPES
 from engine.store.zone import local_day
 from engine.workspace.doctor import examine
 from tests.lifecycle.living import FIRST, HOSTILE, HOUR, ZONE, Life

@@ -16,8 +16,7 @@ from engine.lifecycle.condensing.condenser import Condenser
 from engine.lifecycle.recaps.recaps import Recaps
 from engine.lifecycle.retention.retention import Retention
 from engine.providers.chat import ChatReply, ChatRequest, Usage
-from engine.settings.git import GitSettings
-from engine.settings.model import CondensingSettings, Config, DaySettings, LifecycleSettings
+from engine.settings.model import CondensingSettings, Config, DaySettings, GitSettings, LifecycleSettings
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.store.repository import Repository

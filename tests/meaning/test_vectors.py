@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import AutopoiesisError
-from engine.meaning.pieces import LONGEST, Pieces
 from engine.meaning.text import CHARACTERS_READ
 from engine.meaning.vectors import (
     DATA,
+    LONGEST,
     TOKENS_READ,
+    Pieces,
     TokenVectors,
     rows_of,
     rows_of_many,
@@ -26,6 +27,8 @@ from engine.meaning.vectors import (
 from tests.cases import each_case
 
 PIECES = ("[UNK]", "deploy", "##ment", "##ing", "re", "##fund", "退", "!", "")
+
+SIGNS = "abé退\r\u2028\0"
 
 
 def pieces_of(*lines: str) -> Pieces:
@@ -169,3 +172,53 @@ def test_the_shipped_vectors_work() -> None:
     near, same, far = shipped.embed(["where is my parcel", "has my package shipped", "play some jazz music"])
     assert float(near @ same) > float(near @ far) + 0.2
     assert numpy.allclose(numpy.linalg.norm([near, same, far], axis=1), 1, atol=1e-4)
+
+
+def naive_pieces(word: str, rows: dict[str, int]) -> tuple[int, ...]:
+    """The rows of the longest pieces from left to right, computed naively."""
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        for end in range(len(word), start, -1):
+            row = rows.get(f"##{word[start:end]}" if start else word[:end])
+            if row is not None:
+                found.append(row)
+                start = end
+                break
+        else:
+            return ()
+    return tuple(found)
+
+
+@given(
+    lines=st.lists(st.text(f"{SIGNS}#", max_size=6), min_size=1, max_size=30),
+    words=st.lists(st.text(SIGNS, max_size=6), max_size=10),
+)
+def test_words_are_split_into_the_longest_pieces(lines: list[str], words: list[str]) -> None:
+    rows = {line: row for row, line in enumerate(lines) if line}
+    pieces = Pieces("\n".join(lines).encode())
+    assert len(pieces) == len(lines)
+    for word in (
+        *words,
+        *(line.replace("#", "") for line in lines),
+        *map("".join, zip(words, lines, strict=False)),
+    ):
+        word = word.replace("#", "")
+        assert pieces.split(word) == naive_pieces(word, rows)
+
+
+def test_the_shipped_pieces_split_known_words() -> None:
+    data = (DATA / "pieces.txt").read_bytes()
+    lines = data.decode().split("\n")
+    pieces = Pieces(data)
+    assert len(pieces) == len(lines)
+    begins = {line: row for row, line in enumerate(lines) if line and not line.startswith("#")}
+    assert all(pieces.split(line) == (row,) for line, row in begins.items() if len(line) <= 20)
+    assert {pieces.split(f"{line}\n") for line in begins} == {()}
+
+
+def test_invalid_text_has_no_pieces() -> None:
+    pieces = Pieces(b"a\nb")
+    assert pieces.split("\ud800") == pieces.split("a\nb") == ()
+    with pytest.raises(UnicodeDecodeError):
+        Pieces(b"a\n\xff")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from werkzeug import Request, Response
 
-from engine.context.tools import ToolDefinition
+from engine.context.request import ToolDefinition
 from engine.providers.chat import ChatReply, Round, ToolUse
 from engine.providers.claude_code import ClaudeCode
 from engine.providers.gemini import Gemini

@@ -10,7 +10,7 @@ import pytest
 from engine.conversations.imports import ImportRun, Source, import_sessions
 from engine.engine import Engine
 from engine.redaction.detect import PLACEHOLDER
-from engine.transcripts.importers.text import BodyDigest
+from engine.transcripts.importers.existing import BodyDigest
 from tests.cli.conftest import Command, apo
 from tests.redaction.test_kept_nowhere import KEY, OTHER, everything_below, git, root
 

@@ -8,8 +8,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.rules.agent_files import with_place
-from engine.rules.places import paths_in
-from engine.rules.rulebook import PATH, Rule
+from engine.rules.rulebook import PATH, Rule, paths_in
 from tests.cases import each_case
 from tests.rules.conftest import Say
 from tests.store.history import commit

@@ -17,7 +17,7 @@ NAMES = ["config", "index", "packed-refs", "info/exclude", "refs/heads/main", "H
 def test_a_pipe_in_the_git_folder_is_named_at_once(
     repository: Repository, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(git, "_TIMEOUT_S", 1.0)
     place = repository.workspace.root / ".git" / name
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)

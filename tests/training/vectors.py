@@ -19,8 +19,7 @@ from typing import Any
 import numpy
 import torch
 
-from engine.meaning.pieces import Pieces
-from engine.meaning.vectors import rows_of, splitter, tokens_of
+from engine.meaning.vectors import Pieces, rows_of, splitter, tokens_of
 from tests.training.sets import ActivationSet
 
 DIMENSIONS = 192

@@ -13,9 +13,8 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.chats.read import read_chats, why_empty
 from engine.transcripts.discovery import AGENTS, Agent, Discovery, discover_all
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.run import import_file
-from engine.transcripts.importers.state import shown_source
+from engine.transcripts.importers.state import KnownSessions, shown_source
 from tests.transcripts.logs import SESSION, ClaudeCode, dump, write
 
 NAME = f"{SESSION}.jsonl"

@@ -15,8 +15,7 @@ import pytest
 
 from engine.store.files import Files
 from engine.store.paths import Workspace
-from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.long_line import data_length
+from engine.transcripts.importers.lines import data_length, read_lines
 from engine.transcripts.importers.run import import_file
 from engine.transcripts.turn import Attachment
 from tests.cases import each_case

@@ -12,8 +12,8 @@ from engine.errors import ImportFailed
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from engine.transcripts.discovery import Found, discover_all
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.run import discover, import_file, is_session_log
+from engine.transcripts.importers.state import KnownSessions
 from tests.transcripts.logs import SESSION, Codex, dump, read_transcript, write
 
 if sys.version_info >= (3, 14):

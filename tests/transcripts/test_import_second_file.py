@@ -13,10 +13,10 @@ from engine.store.files import Files
 from engine.store.header import locate
 from engine.store.paths import Workspace
 from engine.transcripts.importers.drafts import ImportResult
+from engine.transcripts.importers.existing import BodyDigest
 from engine.transcripts.importers.log import Kind
 from engine.transcripts.importers.run import discover, import_file
 from engine.transcripts.importers.state import READER, STATE_FIELD, read_state
-from engine.transcripts.importers.text import BodyDigest
 from engine.transcripts.places import list_transcripts
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from engine.transcripts.format import strip_injected
-from engine.transcripts.injected import BY_PROGRAM, below_elements
+from engine.transcripts.injected import BY_PROGRAM, below_elements, strip_injected
 from tests.cases import each_case
 from tests.transcripts.strategies import nasty_text
 

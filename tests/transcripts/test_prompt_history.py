@@ -16,8 +16,8 @@ from engine.store.paths import Workspace
 from engine.transcripts.chats.importing import import_chats
 from engine.transcripts.discovery import Found, discover_all
 from engine.transcripts.importers.drafts import ImportResult
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.run import import_file
+from engine.transcripts.importers.state import KnownSessions
 from engine.transcripts.turn import COMMAND, Transcript
 from tests.transcripts.logs import SESSION, ClaudeCode, Codex, dump, read_transcript, write
 

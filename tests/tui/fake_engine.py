@@ -19,7 +19,7 @@ from engine.activation.trace import (
     TriggerHit,
 )
 from engine.context.compiled import Compiled, Density, LeftOut, Section, Slot
-from engine.context.tools import ToolDefinition
+from engine.context.request import ToolDefinition
 from engine.context.views import DigestView, LedgerRow, LedgerView, StatusView
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, Problem

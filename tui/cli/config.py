@@ -226,8 +226,7 @@ def allow(engine: Engine, place: str, as_json: bool) -> int:
     synced, on every machine. Exit 1 if nothing was found there.
     """
     from engine.redaction.commits import ALLOWED  # noqa: PLC0415 — imports the patterns
-    from engine.store.change import commit_change  # noqa: PLC0415 — imports git support
-    from engine.store.commit_message import commit_message  # noqa: PLC0415 — as above
+    from engine.store.change import commit_change, commit_message  # noqa: PLC0415 — imports git support
     from engine.workspace import secret_scan  # noqa: PLC0415 — imports git support
 
     path, line = _file_and_line(engine, place)

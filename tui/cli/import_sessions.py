@@ -108,8 +108,8 @@ def _parse_arguments(what: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def _files(path: Path, is_log: bool) -> list[Path]:
     """The file itself, or the files below a folder that may contain a conversation."""
     from engine.transcripts.chats.read import may_be_chat  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.lines import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.log import id_in_name  # noqa: PLC0415 — only here
-    from engine.transcripts.importers.packed import plain_path  # noqa: PLC0415 — only here
     from engine.transcripts.importers.run import is_session_log  # noqa: PLC0415 — only here
 
     if not path.is_dir():
@@ -132,7 +132,7 @@ def _files(path: Path, is_log: bool) -> list[Path]:
 
 def _discovered(engine: Engine, agents: Iterable[str]) -> Discovery:
     from engine.transcripts.discovery import discover_all  # noqa: PLC0415 — only here
-    from engine.transcripts.importers.known import KnownSessions  # noqa: PLC0415 — only here
+    from engine.transcripts.importers.state import KnownSessions  # noqa: PLC0415 — only here
 
     wanted = cast("Iterable[Agent]", agents)
     return discover_all(KnownSessions(engine.workspace), engine.config.imports.home, Path.cwd(), wanted)

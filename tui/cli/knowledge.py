@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.spelling import on_disk
 from tui.cli.base import (
     commit_text,

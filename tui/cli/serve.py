@@ -105,8 +105,7 @@ def mcp(engine: Engine) -> None:
     Agents start it themselves and use standard input and output. `autopoiesis serve` serves MCP over HTTP.
     """
     from engine.agents.log import HookLog  # noqa: PLC0415 — only a server needs it
-    from engine.gateways.mcp import server_of  # noqa: PLC0415 — takes most of a second
-    from engine.gateways.unpaired import requests_on  # noqa: PLC0415 — only a server needs it
+    from engine.gateways.mcp import requests_on, server_of  # noqa: PLC0415 — takes most of a second
 
     # The thread that reads standard input would keep the process alive; exiting at once loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

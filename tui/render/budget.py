@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
 from engine.context.explain import next_line, window_share
-from engine.context.next_pieces import NEXT_TOKENS
 from tui.render.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles

@@ -27,7 +27,7 @@ from engine.activation.tuning.own import (
 )
 from engine.activation.tuning.table import ACTIVE, MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.paths import shown
 from engine.store.revisions import blobs
 

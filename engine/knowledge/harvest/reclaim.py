@@ -19,7 +19,7 @@ from engine.knowledge.harvest.settle import holds_secret
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.verify import version_of
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 
 if TYPE_CHECKING:
     from engine.knowledge.harvest.report import Consent, HarvestRequest, Result

@@ -24,8 +24,7 @@ from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.review import Locate, nowhere, pending_items
 from engine.knowledge.settler import Settler, Work
 from engine.redaction.detect import masked, redact
-from engine.store.change import ChangeCommit
-from engine.store.commit_message import SUBJECT, commit_message
+from engine.store.change import SUBJECT, ChangeCommit, commit_message
 from engine.store.paths import transcript_name
 
 if TYPE_CHECKING:

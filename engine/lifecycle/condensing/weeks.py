@@ -23,9 +23,8 @@ from engine.lifecycle.proposals import Proposal
 from engine.lifecycle.retention.memory import archive_steps, header_steps, text_of
 from engine.store.documents import parse
 from engine.store.header import locate
-from engine.store.markdown import sections
+from engine.store.markdown import sections, with_line
 from engine.store.paths import slugify
-from engine.store.section_lines import with_line
 
 if TYPE_CHECKING:
     from engine.store.files import Files

@@ -49,7 +49,7 @@ from engine.knowledge.proposed import WHY
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
-from engine.settings.lifecycle import EXTRACTORS
+from engine.settings.model import EXTRACTORS
 from engine.store.documents import parse
 from engine.store.paths import slugify
 from engine.transcripts.days import day_of

@@ -49,8 +49,7 @@ from engine.lifecycle.extraction.reading import (
     tokens_of,
     windows_of,
 )
-from engine.store.change import commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_change, commit_message
 from engine.transcripts.places import find_session, head_fields, read_head
 
 if TYPE_CHECKING:

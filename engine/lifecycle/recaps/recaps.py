@@ -18,8 +18,7 @@ from engine.context.quoting import bare
 from engine.context.recaps import JOURNALS, SECTION, Recap, recaps_in, section_of
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.knowledge.category_files import refuse_broken
-from engine.store.change import ChangeCommit, commit_change
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.header import locate
 from engine.store.markdown import sections
 from engine.store.paths import valid_session_id

@@ -26,9 +26,9 @@ from engine.errors import ChangeRefused, WriteFailed
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.digest import STATE as DIGEST_STATE
 from engine.store import revisions
-from engine.store.blobs import blob_name
 from engine.store.faults import reach
 from engine.store.files import READ_LIMIT, Files
+from engine.store.git import blob_name
 from engine.store.header import locate
 from engine.store.paths import CONFIG_NAME, Workspace
 from engine.store.typed import typed

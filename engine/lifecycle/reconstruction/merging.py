@@ -15,7 +15,7 @@ from engine.errors import ChangeRefused, RepositoryError
 from engine.history import diffs, explorations, snapshots
 from engine.history.explorations import HEADS
 from engine.history.model import FileDiff
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.repository import commit_of
 from engine.store.revisions import ENVIRONMENT
 from engine.sync import plan, transport
@@ -23,7 +23,7 @@ from engine.sync.arrival import BranchMoved, apply_commit, resume
 from engine.sync.contents import ContentMerger
 
 if TYPE_CHECKING:
-    from engine.store.commit_message import CommitType
+    from engine.store.change import CommitType
     from engine.store.files import Files
     from engine.store.repository import Repository
     from engine.sync.model import Conflict

@@ -21,8 +21,7 @@ from engine.lifecycle.extraction.run import Report as Read
 from engine.lifecycle.extraction.run import Result
 from engine.lifecycle.reconstruction.bench import PREFIX, Bench, Order, State
 from engine.lifecycle.retention.retention import journal_day
-from engine.store.change import ChangeCommit
-from engine.store.commit_message import commit_message
+from engine.store.change import ChangeCommit, commit_message
 from engine.store.faults import reach
 from engine.store.paths import shown
 from engine.store.repository import commit_of

@@ -5,6 +5,9 @@ from __future__ import annotations
 from engine.transcripts.format import parse
 from engine.transcripts.turn import Transcript
 
+CHATS = frozenset({"", "chat", "chatgpt", "claude-ai", "deepseek", "open-webui"})
+"""The values of ``channel`` of conversations in which no agent works."""
+
 
 def read_chat(data: bytes, name: str) -> Transcript | None:
     """As ``read.read_chat``."""

@@ -16,7 +16,7 @@ from typing import Any
 from engine.errors import ImportFailed
 from engine.transcripts.chats import opencode, records
 from engine.transcripts.chats.chat import Chat
-from engine.transcripts.chats.shape import OUTPUT, calls, objects
+from engine.transcripts.chats.layouts import OUTPUT, calls, objects
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.injected import is_init

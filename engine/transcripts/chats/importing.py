@@ -7,9 +7,10 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 
 from engine.errors import AutopoiesisError, ImportFailed
@@ -22,7 +23,6 @@ from engine.transcripts.chats import databases
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.last_resort import digest_of, prompts_left
 from engine.transcripts.chats.read import identity_of, read_chats, why_empty
-from engine.transcripts.chats.sameness import is_same
 from engine.transcripts.days import iso
 from engine.transcripts.format import parse, render
 from engine.transcripts.importers.drafts import (
@@ -35,31 +35,28 @@ from engine.transcripts.importers.drafts import (
     sibling_note,
     title_of,
 )
-from engine.transcripts.importers.existing import ExistingTranscript
-from engine.transcripts.importers.known import KnownSessions
+from engine.transcripts.importers.existing import BodyDigest, ExistingTranscript
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.merge import with_days
 from engine.transcripts.importers.run import write_import
 from engine.transcripts.importers.scripted import SCRIPT
 from engine.transcripts.importers.session import START, text_of
-from engine.transcripts.importers.sibling_logs import (
-    ALSO_FIELD,
-    FileProgress,
-    format_siblings,
-    parse_siblings,
-)
 from engine.transcripts.importers.state import (
+    ALSO_FIELD,
     PROMPTS_FIELD,
     SOURCE_FIELD,
     STATE_FIELD,
+    FileProgress,
     ImportState,
+    KnownSessions,
+    format_siblings,
+    parse_siblings,
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import BodyDigest
 from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD, clean_turn
-from engine.transcripts.turn import Transcript
+from engine.transcripts.turn import Transcript, Turn
 
 UNKNOWN_SPEAKERS = "could not tell who speaks; the file is kept unchanged"
 """Why a file whose speakers cannot be told apart is skipped."""
@@ -77,7 +74,7 @@ ACCOUNT = "account "
 """In a header, what stands before the account of another person that a conversation was held with."""
 _MAX_ACCOUNTS = 1024 * 1024
 
-MAX_BYTES = 512 * 1024 * 1024
+_MAX_BYTES = 512 * 1024 * 1024
 """Larger files are refused."""
 
 
@@ -116,10 +113,10 @@ def import_chats(
         WriteFailed, ReadOnly: A transcript could not be written.
     """
     with opened(source) as stream:
-        data = stream.read(MAX_BYTES + 1) or b""
+        data = stream.read(_MAX_BYTES + 1) or b""
         written = source.stat().st_mtime
-    if len(data) > MAX_BYTES:
-        raise ImportFailed(f"is larger than {MAX_BYTES >> 20} MB", where=str(source), hint="split it")
+    if len(data) > _MAX_BYTES:
+        raise ImportFailed(f"is larger than {_MAX_BYTES >> 20} MB", where=str(source), hint="split it")
     data = databases.with_log(data, source)
     taken = FileProgress(len(data), hashlib.sha256(data).hexdigest()[:16])
     at = datetime.fromtimestamp(written, UTC)
@@ -149,7 +146,7 @@ def import_chats(
         yield _import(file, chat, files, known, dry_run=dry_run, redact=redact)
 
 
-def session_id_of(chat: Chat, known: KnownSessions) -> str:
+def _session_id_of(chat: Chat, known: KnownSessions) -> str:
     """The session id of a conversation: from the file, else derived from its beginning.
 
     Without dates only the words tell, as a chat may be exported under another title; earlier transcripts have
@@ -167,7 +164,7 @@ def session_id_of(chat: Chat, known: KnownSessions) -> str:
 def _import(
     file: _File, chat: Chat, files: Files, known: KnownSessions, *, dry_run: bool, redact: bool
 ) -> ImportResult:
-    session_id = session_id_of(chat, known)
+    session_id = _session_id_of(chat, known)
     if redact:
         chat = replace(chat, turns=tuple(map(clean_turn, chat.turns)), title=redacted(chat.title))
     if not chat.session_id:
@@ -197,7 +194,7 @@ def _own_id(session_id: str, file: _File, chat: Chat, files: Files, known: Known
         if transcript is None:
             return name
         sources = (transcript.header.get(SOURCE_FIELD), *parse_siblings(transcript.header))
-        if (file.is_whole and file.shown in sources) or is_same(transcript.turns, chat.turns):
+        if (file.is_whole and file.shown in sources) or _is_same(transcript.turns, chat.turns):
             return name
     raise AssertionError("unreachable")
 
@@ -212,7 +209,7 @@ def _earlier_id(file: _File, chat: Chat, files: Files, known: KnownSessions) -> 
     transcript = _read(entries[0].path, files)
     turns = transcript.turns if transcript is not None else ()
     is_alike = bool(chat.opening) and any(turn.text == chat.opening for turn in turns)
-    return entries[0].session_id if is_alike and is_same(turns, chat.turns) else ""
+    return entries[0].session_id if is_alike and _is_same(turns, chat.turns) else ""
 
 
 def _read(path: str, files: Files) -> Transcript | None:
@@ -373,3 +370,34 @@ def _assumed_end(file: _File, started: datetime) -> datetime:
     later that the file must be a copy.
     """
     return file.written if file.written - started < _LONGEST else started
+
+
+def _is_same(present: Sequence[Turn], wanted: Sequence[Turn]) -> bool:
+    """Whether two conversations with the same first message go on alike, as far as both go.
+
+    Most of what follows has to agree: the last reply may have grown, a person may have added notes or changed
+    a turn, and a conversation may have been continued differently.
+    """
+    pairs = [*zip(_after_opening(present), _after_opening(wanted), strict=False)]
+    alike = sum(
+        one[0] == other[0] and (_within(one[1], other[1]) or _within(other[1], one[1]))
+        for one, other in pairs
+    )
+    return not pairs or 2 * alike > len(pairs)
+
+
+def _after_opening(turns: Sequence[Turn]) -> Iterator[tuple[str, list[str]]]:
+    """Who speaks, and the lines of what they say until another speaks, after the first message."""
+    said = (turn for turn in turns if turn.is_dialogue and turn.text.strip())
+    is_open = False
+    for role, group in groupby(said, key=lambda turn: turn.role):
+        lines = [line for turn in group for line in map(str.strip, turn.text.split("\n")) if line]
+        if is_open:
+            yield role, lines
+        is_open = is_open or role == "user"
+
+
+def _within(lines: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether all lines are among the others, in order."""
+    left = iter(others)
+    return all(line in left for line in lines)

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from engine.transcripts.chats import cursor_text
 from engine.transcripts.chats.chat import Chat, ChatBuilder, moment_in, when_in
 from engine.transcripts.chats.wrapped import unwrapped_text
 from engine.transcripts.escape import Fences, outside_code
+from engine.transcripts.importers.tools import summary_of
 from engine.transcripts.turn import TOOL, Role
 
 NAME = "chat"
@@ -92,6 +92,11 @@ _PARAGRAPH = re.compile(r"(?:\A\ufeff?|\n[ \t]*\n)[ \t]*\Z")
 _CUT = re.compile(r"^<truncated \d+ bytes>$", re.MULTILINE)
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
+# What Cursor writes: the words of a reply, then calls of tools, then their results.
+_MARK = re.compile(r"^\[(?P<what>Tool call|Tool result)\] (?P<name>[\w.-]+)[ \t]*$", re.MULTILINE)
+_GIVEN = re.compile(r"^  (?P<key>[\w-]+): (?P<value>[^\n]*)$", re.MULTILINE)
+_THINKING = re.compile(r"\s*\[Thinking\] [^\n]*(?:\n|\Z)")
+
 
 @dataclass(frozen=True, slots=True)
 class _Label:
@@ -151,7 +156,7 @@ def read(text: str) -> Chat | None:
             body = prompt.typed
         if body.strip() and names_people and label.role == "user" and len(people) > 1:
             body = f"{label.who}: {body.lstrip()}"
-        reply = cursor_text.reply_in(body) if label.role == "agent" else None
+        reply = _reply_in(body) if label.role == "agent" else None
         if reply is not None:
             chat.drop("thinking", reply.thoughts)
             chat.drop("tool-output", reply.results)
@@ -285,3 +290,33 @@ def without_rule(text: str) -> str:
     while end and (not lines[end - 1].strip() or _RULE.fullmatch(lines[end - 1])):
         end -= 1
     return "\n".join(lines[:end]).rstrip().strip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What a reply says and does, in a transcript that Cursor writes as text."""
+
+    text: str
+    calls: tuple[tuple[str, str], ...]  # name and summary of each
+    results: int
+    thoughts: int
+
+
+def _reply_in(text: str) -> _Reply | None:
+    """The reply in a text; ``None`` if it is no such transcript's.
+
+    What Cursor's model thought stands in ``<think>`` or, later, behind ``[Thinking]``, of which nothing tells
+    the end: only its first line is left out.
+    """
+    marks = [*_MARK.finditer(text)]
+    thinking = _THINKING.match(text)
+    if not marks and thinking is None:
+        return None
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    calls = tuple(
+        (mark["name"], summary_of(mark["name"], dict(_GIVEN.findall(text, mark.end(), end))))
+        for mark, end in zip(marks, ends, strict=False)
+        if mark["what"] == "Tool call"
+    )
+    said = text[thinking.end() if thinking is not None else 0 : marks[0].start() if marks else len(text)]
+    return _Reply(said, calls, len(marks) - len(calls), thinking is not None)

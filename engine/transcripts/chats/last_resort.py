@@ -13,11 +13,10 @@ from engine.redaction.detect import redacted
 from engine.transcripts.chats.chat import Chat
 from engine.transcripts.chats.prompts import names_session
 from engine.transcripts.format import parse
-from engine.transcripts.importers.known import KnownSessions
 from engine.transcripts.importers.log import Kind, id_in_name
+from engine.transcripts.importers.merge import Said
 from engine.transcripts.importers.run import discover
-from engine.transcripts.importers.said import Said
-from engine.transcripts.importers.state import PROMPTS_FIELD, shown_source
+from engine.transcripts.importers.state import PROMPTS_FIELD, KnownSessions, shown_source
 from engine.transcripts.places import head_fields, read_head
 
 _DAYS = ("started", "ended", "cwd")

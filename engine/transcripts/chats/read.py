@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -14,7 +16,6 @@ from engine.errors import ImportFailed
 from engine.store.header import BOM
 from engine.transcripts.chats import (
     aider,
-    claude_code_log,
     claude_export,
     databases,
     gemini,
@@ -27,13 +28,10 @@ from engine.transcripts.chats import (
     specstory,
 )
 from engine.transcripts.chats.chat import Chat, day_in
-from engine.transcripts.chats.encoding import as_utf8
-from engine.transcripts.chats.mending import is_document, mended, salvaged
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse
-from engine.transcripts.importers.lines import Record, read_lines
+from engine.transcripts.importers.lines import Record, plain_path, read_lines
 from engine.transcripts.importers.log import LINES_CHECKED, SessionLog, kind_of
-from engine.transcripts.importers.packed import plain_path
 from engine.transcripts.importers.session import START, text_of
 from engine.transcripts.turn import Transcript, Turn
 
@@ -47,8 +45,24 @@ _FIRST_LINES = 6
 _LINKED = frozenset({"parentUuid", "sessionId", "message"})
 """Keys of Claude Code's messages; other programs write some of them."""
 
-OWN = "transcript"
+_OWN = "transcript"
 """The format name of our own transcripts."""
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE = 4096
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+_DECODER = json.JSONDecoder()
+_TRIES = 1000
+
+
+_DOCUMENT = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
 
 
 def may_be_chat(path: Path) -> bool:
@@ -75,7 +89,7 @@ def read_chat(data: bytes, name: str) -> Transcript | None:
         keeps the file unchanged and reports it. An empty conversation is a transcript without turns instead.
     """
     is_text = not data.startswith(databases.MAGIC)
-    data = as_utf8(data) if is_text else data
+    data = _as_utf8(data) if is_text else data
     stream = BytesIO(data)
     kind = kind_of(stream) if is_text else None
     if kind is not None:
@@ -141,7 +155,7 @@ def why_empty(data: bytes, name: str) -> str:
 def _all_chats(data: bytes, name: str) -> tuple[Chat, ...]:
     if data.startswith(databases.MAGIC):
         return tuple(databases.read(data))
-    data = as_utf8(data)
+    data = _as_utf8(data)
     if b"\0" in data[:4096]:
         return ()
     if _is_own(data):
@@ -174,7 +188,7 @@ def _own_chats(transcript: Transcript) -> tuple[Chat, ...]:
     started, ended = moment(transcript.started), moment(transcript.ended)
     header = {key: str(transcript.header.get(key) or "") for key in ("cwd", "model", "channel")}
     chat = Chat(
-        header["channel"] or OWN,
+        header["channel"] or _OWN,
         transcript.turns,
         transcript.session_id,
         started,
@@ -202,8 +216,8 @@ def _chats_in(text: str, path: Path) -> Iterator[Chat]:
         history = specstory.read(text)
         is_begun = path.is_absolute() and history.session_id.lower() in specstory.begun_by_others(path.parent)
         yield replace(history, is_sub_agents=history.is_sub_agents or is_begun)
-    elif claude_code_log.looks_like(text):
-        yield from claude_code_log.read(text)
+    elif sectioned.is_claude_code_log(text):
+        yield from sectioned.claude_code_log(text)
     elif claude_export.looks_like(text):
         yield claude_export.read(text)
     elif sectioned.is_windsurf(text):
@@ -281,9 +295,9 @@ def _json_records(data: bytes, text: str) -> tuple[list[tuple[Record, int]], int
     except (ValueError, RecursionError):
         found, odd = _json_lines(data)
     first = text[: len(text) - len(text.lstrip())].count("\n") + 1
-    if (found and found[0][1] == first) or not is_document(text):
+    if (found and found[0][1] == first) or not _is_document(text):
         return found, odd
-    document = _records_in(mended(text)) or [(record, 1) for record in salvaged(text)]
+    document = _records_in(_mended(text)) or [(record, 1) for record in _salvaged(text)]
     return (document, 1) if len(document) > len(found) or len(document) == 1 else (found, odd)
 
 
@@ -308,3 +322,74 @@ def _turns_of(chat: Chat, first: Chat) -> tuple[Turn, ...]:
         return chat.turns
     opening = replace(chat.turns[0], day=f"{chat.started:%Y-%m-%d}")
     return (opening, *chat.turns[1:])
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """A text as UTF-8; binary data, and a UTF-8 text with a few damaged bytes, are returned unchanged.
+
+    ``data`` may be only the beginning of a file.
+    """
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace").encode("utf-8")
+    sample = data[:_SAMPLE]
+    if b"\0" in sample:
+        # The high bytes of Latin characters in UTF-16, which are in a chat's line ends and labels at least.
+        high, low = sample[1::2].count(0), sample[::2].count(0)
+        if high and low:
+            return data
+        return data.decode("utf-16-le" if high else "utf-16-be", "replace").encode("utf-8")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return _from_windows(data)
+    return data
+
+
+def _from_windows(data: bytes) -> bytes:
+    """A text that is not UTF-8, from Windows-1252, unless most of its characters are UTF-8 after all."""
+    text = data.decode("utf-8", "surrogateescape")
+    other = sum(1 for character in text if character > "\x7f")
+    damaged = sum(1 for character in text if "\udc80" <= character <= "\udcff")
+    if damaged * 2 <= other:
+        return data
+    try:
+        return data.decode("cp1252").encode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
+def _is_document(text: str) -> bool:
+    """Whether a text begins like a JSON document, not like a text with brackets."""
+    return _DOCUMENT.match(text) is not None
+
+
+def _mended(text: str) -> Any:
+    """The value of a document that is cut off, with all that was complete; ``None`` if it is none."""
+    stack: list[str] = []
+    end, left = 0, ""
+    for token in _TOKEN.finditer(text):
+        if (mark := token[0]) in _CLOSING:
+            stack.append(_CLOSING[mark])
+        elif stack and mark == stack[-1]:
+            stack.pop()
+            end, left = token.end(), "".join(reversed(stack))
+    try:
+        return json.loads(text[:end] + left) if end and left else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _salvaged(text: str) -> list[Record]:
+    """The largest whole objects in a text; a thousand places at most are tried in vain."""
+    found: list[Record] = []
+    place = text.find("{")
+    tries = 0
+    while place >= 0 and tries < _TRIES:
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+            found.append(value)
+        except (ValueError, RecursionError):
+            end, tries = place + 1, tries + 1
+        place = text.find("{", end)
+    return found

@@ -8,8 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
-from engine.transcripts.importers.lines import Record
-from engine.transcripts.importers.long_line import data_length
+from engine.transcripts.importers.lines import Record, data_length
 from engine.transcripts.importers.session import json_in, list_of, object_of, text_of
 from engine.transcripts.injected import notice_in, prompt_in, strip_injected
 from engine.transcripts.turn import COMMAND, Attachment, Role

@@ -1,17 +1,23 @@
-"""Reads the session logs of Codex (JSONL, one ``{timestamp, type, payload}`` per event)."""
+"""Reads the session logs of Codex (JSONL, one ``{timestamp, type, payload}`` per event).
+
+The log of a forked session begins with the records of its parent, which say the same under other times. Only
+the parent's log tells where the copy ends, so without it nothing counts as copied.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from engine.errors import ImportFailed
 from engine.startup.lazy import expression
 from engine.transcripts.brief import one_line
 from engine.transcripts.corrections import is_correction
 from engine.transcripts.importers.claude_records import answer_of
-from engine.transcripts.importers.codex_forks import fingerprint_of
-from engine.transcripts.importers.lines import Record
+from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.session import (
     START,
     Checkpoint,
@@ -51,6 +57,8 @@ _WAS_REJECTED = "rejected"
 _CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"}
 )
+
+_LOGS, _ARCHIVE = "sessions", "archived_sessions"
 
 
 def looks_like(record: Record) -> bool:
@@ -147,7 +155,7 @@ class CodexReader(SessionReader):
         """Whether a record belongs to the copy of the parent's, which ends with the first that it has not."""
         if self._parents is None or not self.session_id:  # the first record is of the fork itself
             return False
-        fingerprint = fingerprint_of(record)
+        fingerprint = _fingerprint_of(record)
         if any(fingerprint == each for each in self._parents):
             return True
         self._parents = None
@@ -422,3 +430,37 @@ def _output_text(value: Any) -> tuple[str, bool]:
 
 def _with_exit_code(text: str, code: int, failed: bool) -> tuple[str, bool]:
     return (f"Exit code {code}\n{text}", True) if code else (text, failed)
+
+
+def parents_records(stream: BinaryIO, path: Path) -> tuple[int, ...]:
+    """The fingerprints of the records of the session that a log continues, in order; empty if it continues
+    none, or if that one's log is gone.
+    """
+    head = next(_records(stream), {})
+    parent_id = text_of(object_of(head, "payload"), "forked_from_id")
+    parent = _log_of(parent_id, path) if parent_id else None
+    if parent is None:
+        return ()
+    try:
+        with opened(parent) as source:
+            return tuple(map(_fingerprint_of, _records(source)))
+    except ImportFailed:
+        return ()
+
+
+def _fingerprint_of(record: Record) -> int:
+    """A number that is the same for a record and its copy, within this process."""
+    return hash(json.dumps([record.get("type"), record.get("payload")], sort_keys=True))
+
+
+def _records(stream: BinaryIO) -> Iterator[Record]:
+    for line in read_lines(stream):
+        yield from line.records
+
+
+def _log_of(session_id: str, path: Path) -> Path | None:
+    """The log of a session in the same folders of Codex as another's."""
+    home = next((each.parent for each in path.parents if each.name in (_LOGS, _ARCHIVE)), None)
+    folders = [path.parent] if home is None else [home / _LOGS, home / _ARCHIVE]
+    found = (log for folder in folders for log in folder.rglob(f"rollout-*-{session_id}.jsonl*"))
+    return next(found, None)

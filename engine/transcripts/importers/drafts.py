@@ -23,31 +23,26 @@ from engine.store.spool import Spool
 from engine.transcripts.brief import one_line
 from engine.transcripts.days import iso, moment
 from engine.transcripts.format import parse, render
-from engine.transcripts.importers.existing import ExistingTranscript
+from engine.transcripts.importers.existing import BodyDigest, BodyWriter, ExistingTranscript
 from engine.transcripts.importers.log import SessionLog
-from engine.transcripts.importers.merge import Addition, Unseen, find_missing, insert_turns, with_days
-from engine.transcripts.importers.said import Said
+from engine.transcripts.importers.merge import Addition, Said, Unseen, find_missing, insert_turns, with_days
 from engine.transcripts.importers.scripted import SCRIPT, is_scripted
 from engine.transcripts.importers.session import START, Checkpoint, SessionReader, program_in
-from engine.transcripts.importers.sibling_logs import (
-    ALSO_FIELD,
-    FileProgress,
-    MergedLogs,
-    format_siblings,
-    parse_siblings,
-    read_merged,
-)
+from engine.transcripts.importers.sibling_logs import MergedLogs, read_merged
 from engine.transcripts.importers.state import (
+    ALSO_FIELD,
     PROMPTS_FIELD,
     READER,
     SOURCE_FIELD,
     STATE_FIELD,
+    FileProgress,
     ImportState,
     fingerprint,
+    format_siblings,
+    parse_siblings,
     read_state,
     shown_source,
 )
-from engine.transcripts.importers.text import BodyDigest, BodyWriter
 from engine.transcripts.injected import below_elements
 from engine.transcripts.places import AUTHOR_FIELD, REPOSITORY_FIELD, repository_of, session_path
 from engine.transcripts.secrets import REDACTED_FIELD

@@ -1,20 +1,18 @@
-"""A session log file that can be read from any checkpoint on."""
+"""The session logs of agents: the folders they are in, and each as a file to read from any checkpoint on."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from engine.startup.records import dataclass
 from engine.store.paths import valid_session_id
 from engine.transcripts.importers import claude_code, codex
-from engine.transcripts.importers.codex_forks import parents_records
-from engine.transcripts.importers.lines import read_lines
-from engine.transcripts.importers.packed import plain_path
+from engine.transcripts.importers.lines import plain_path, read_lines
 from engine.transcripts.importers.session import Checkpoint, SessionReader, object_of
 from engine.transcripts.importers.state import ImportState, fingerprint
 from engine.transcripts.secrets import clean_turn
@@ -29,6 +27,12 @@ _UUID_AT_END = re.compile(
 LINES_CHECKED = 50
 """Lines by which a log is recognized."""
 _OTHER_FORMATS = frozenset({"projectHash", "messages", "messageId", "display"})
+
+_FOLDERS: dict[Kind, tuple[str, str, str]] = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+}
+"""Each agent's environment variable, default folder in the home folder, and log folder below that."""
 
 
 def kind_of(stream: BinaryIO) -> Kind | None:
@@ -117,7 +121,7 @@ class SessionLog:
         if self.kind == "claude-code":
             return claude_code.ClaudeCodeReader(finished, since)
         by_events = codex.dialogue_is_in_events(self.stream)
-        parents = () if since.offset else parents_records(self.stream, self.path)
+        parents = () if since.offset else codex.parents_records(self.stream, self.path)
         return codex.CodexReader(finished, since, by_events=by_events, parents=parents)
 
     def _recall(self, reader: SessionReader, since: Checkpoint) -> None:
@@ -133,3 +137,37 @@ class SessionLog:
             for record in line.records if is_whole else ():
                 reader.remember(record, line.start)
             is_whole = True
+
+
+def agent_folders(
+    kind: Kind,
+    named: Path | None = None,
+    *,
+    home: Path | None = None,
+    variables: Mapping[str, str] = os.environ,
+) -> tuple[Path, ...]:
+    """An agent's folders, the usual one first; they need not exist.
+
+    Its variable may name several, separated by commas, as other readers of the logs have it. Without one,
+    some versions of Claude Code use ``~/.config/claude``, which counts if it exists.
+
+    Args:
+        named: The folder or folders to use instead; ``None`` for those of the variable.
+        home: The person's home folder.
+    """
+    variable, name, _ = _FOLDERS[kind]
+    home = home or Path.home()
+    told = str(named or "") or variables.get(variable, "")
+    parts = [Path(part.strip()).expanduser() for part in told.split(",") if part.strip()]
+    if len(parts) > 1 and (whole := Path(told).expanduser()).is_dir():
+        # Claude Code itself takes it for one folder.
+        return (whole, *(part for part in parts if part.is_dir()))
+    if parts:
+        return tuple(dict.fromkeys(parts))
+    other = Path(variables.get("XDG_CONFIG_HOME") or home / ".config") / "claude"
+    return (home / name, other) if kind == "claude-code" and other.is_dir() else (home / name,)
+
+
+def log_folders(kind: Kind, named: Path | None = None) -> tuple[Path, ...]:
+    """The folders below which an agent keeps its session logs; see ``agent_folders``."""
+    return tuple(folder / _FOLDERS[kind][2] for folder in agent_folders(kind, named))

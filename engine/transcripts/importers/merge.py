@@ -1,4 +1,4 @@
-"""Inserts turns from another file of a session into the existing transcript, each in its place.
+"""Inserts turns from another record of a session into the existing transcript, each in its place.
 
 Existing text is never removed or changed, except that a heading gets its date if the turn inserted before it
 is from another day.
@@ -23,6 +23,8 @@ _TELLING = 5
 """Words of a message that hardly stands twice in a session by chance."""
 _HEADING = re.compile(rb"##[ \t]+(?=[0-9\xe2-])")
 
+_QUOTED = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Addition:
@@ -32,7 +34,7 @@ class Addition:
     turn: Turn  # with its date
 
 
-def turn_times(turns: Sequence[Turn], started: datetime | None) -> list[datetime | None]:
+def _turn_times(turns: Sequence[Turn], started: datetime | None) -> list[datetime | None]:
     """The time of each turn, derived from its heading and those before it; ``None`` if unknown."""
     times: list[datetime | None] = []
     before = started
@@ -49,7 +51,7 @@ def with_days(turns: Sequence[Turn], started: datetime | None) -> tuple[Turn, ..
     """Give each turn its date where it is known."""
     return tuple(
         turn if turn.day or at is None or not turn.time else replace(turn, day=f"{at:%Y-%m-%d}")
-        for turn, at in zip(turns, turn_times(turns, started), strict=True)
+        for turn, at in zip(turns, _turn_times(turns, started), strict=True)
     )
 
 
@@ -78,7 +80,7 @@ def find_missing(
     matches = [] if loose else _match_exactly(present, wanted)
     if loose or _has_other_times(present, wanted, matches):
         matches = _match_loosely(present, wanted)
-    times, wanted_times = turn_times(present, started), turn_times(wanted, None)
+    times, wanted_times = _turn_times(present, started), _turn_times(wanted, None)
     additions: list[Addition] = []
     low = 0
     for number, (at, rest) in enumerate(matches):
@@ -101,7 +103,7 @@ def insert_turns(data: bytes, additions: Sequence[Addition], started: datetime |
     ``started`` is the session's start according to the transcript.
     """
     turns = parse(data, "").turns
-    times = turn_times(turns, started)
+    times = _turn_times(turns, started)
     starts = [0, *(match.end() for match in re.finditer(rb"\n", data))]
     by_place: defaultdict[int, list[Turn]] = defaultdict(list)
     for addition in additions:
@@ -364,3 +366,33 @@ def _match_loosely(present: Sequence[Turn], wanted: Sequence[Turn]) -> list[Matc
 
 def _normalized_text(turn: Turn) -> str:
     return " ".join(turn.text.split())
+
+
+class Said:
+    """The messages of a user in one record."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._plain = [*map(_on_one_line, texts)]
+        self._texts = [*texts]
+        self._left = Counter(self._plain)
+
+    def take(self, text: str) -> bool:
+        """Whether a message is among them: the same, each only once, or part of a longer one.
+
+        A quoted paste is part of a message that has its text.
+        """
+        plain = _on_one_line(text)
+        if self._left[plain]:
+            self._left[plain] -= 1
+            return True
+        if (quoted := _QUOTED.fullmatch(text)) is not None:
+            paste = _on_one_line(quoted[2])
+            return any(paste in each for each in self._plain)
+        return any(
+            whole != plain and delivers(each, text)
+            for each, whole in zip(self._texts, self._plain, strict=True)
+        )
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

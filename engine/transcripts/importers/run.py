@@ -20,10 +20,8 @@ from engine.store.paths import Workspace
 from engine.store.spool import Spool
 from engine.transcripts.importers.drafts import Draft, ImportResult, first_import, next_import
 from engine.transcripts.importers.existing import ExistingTranscript, TranscriptChanged
-from engine.transcripts.importers.folders import log_folders
-from engine.transcripts.importers.lines import opened
-from engine.transcripts.importers.log import Kind, SessionLog, kind_of
-from engine.transcripts.importers.packed import plain_path
+from engine.transcripts.importers.lines import opened, plain_path
+from engine.transcripts.importers.log import Kind, SessionLog, kind_of, log_folders
 from engine.transcripts.places import find_session
 
 _ATTEMPTS = 5

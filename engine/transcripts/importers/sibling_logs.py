@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,38 +21,11 @@ from engine.transcripts.days import moment
 from engine.transcripts.importers.lines import Record, opened, read_lines
 from engine.transcripts.importers.log import SessionLog
 from engine.transcripts.importers.session import START, SessionReader, text_of
-from engine.transcripts.importers.state import fingerprint, shown_source
+from engine.transcripts.importers.state import FileProgress, fingerprint, shown_source
 from engine.transcripts.turn import Turn
-
-ALSO_FIELD = "also_imported_from"
-"""The header field that lists other files of the session: fingerprint, bytes read and path of each."""
 
 _CONTEXT_KEYS = frozenset({"sessionId", "cwd", "gitBranch", "version"})
 _START = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class FileProgress:
-    """How far a file was imported."""
-
-    read: int  # bytes
-    source: str  # fingerprint of those bytes
-
-
-def parse_siblings(header: Mapping[str, object]) -> dict[str, FileProgress]:
-    """The other files of a session by shown path, from the header of its transcript."""
-    found: dict[str, FileProgress] = {}
-    listed = header.get(ALSO_FIELD)
-    for each in listed if isinstance(listed, list) else []:
-        source, size, path = (*str(each).split(" ", 2), "", "")[:3]
-        if path and size.isascii() and size.isdigit():
-            found[path] = FileProgress(int(size), source)
-    return found
-
-
-def format_siblings(files: Mapping[str, FileProgress]) -> list[str]:
-    """The value of the header field that ``parse_siblings`` reads."""
-    return [f"{progress.source} {progress.read} {path}" for path, progress in files.items()]
 
 
 @dataclass(frozen=True, slots=True)

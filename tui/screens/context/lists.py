@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section
-from engine.context.next_pieces import NEXT_TOKENS
 from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
 from tui.render.budget import alone_and_found, best_of, budget_frame, budget_lines

@@ -14,7 +14,7 @@ from engine.context.views import DIGEST_PATH
 from engine.errors import AutopoiesisError
 from engine.knowledge.category_files import CATEGORY_FILES, CategoryFile, entries
 from engine.knowledge.references import references
-from engine.store.commit_message import commit_message
+from engine.store.change import commit_message
 from engine.store.crypt import LOCKED, UNLOCK, is_encrypted
 from engine.store.header import locate
 from tui.kit.command import Need, command
