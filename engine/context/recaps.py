@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from engine.context import tokens
@@ -218,15 +219,19 @@ def _blank(lines: Sequence[str]) -> int:
 # Choosing.
 
 
-def last_recaps(reader: Reader, project: Sequence[str], session_id: str, number: int) -> list[Recap]:
+def last_recaps(
+    reader: Reader, project: Sequence[str], session_id: str, number: int, before: date = date.max
+) -> list[Recap]:
     """The last recaps, newest first: those of a project, or of all if it is empty. One that is slight is only
     given if it is the last, and with as many others.
 
     Args:
         session_id: The running session, which is left out; may be empty.
+        before: Only sessions of earlier days.
     """
     found: list[Recap] = []
-    paths = (path for path in _journals(reader) if _JOURNAL.fullmatch(path))
+    end = before.isoformat()
+    paths = (path for path in _journals(reader) if (day := _JOURNAL.fullmatch(path)) and day[1] < end)
     for path, _ in zip(paths, range(_MAX_JOURNALS), strict=False):
         read = _read(reader, path, session_id, project)
         own = [each for each in read if each.is_in(project)]
@@ -393,11 +398,13 @@ def answer(
 
 def _none_of(reader: Reader, days: Days, project: Sequence[str], session_id: str) -> list[Candidate]:
     """That there is no session of some days, and the last one before; nothing if there is none at all."""
-    recent = last_recaps(reader, project, session_id, _RECENT) or last_recaps(reader, (), session_id, _RECENT)
-    if not recent:
+    if not last_recaps(reader, (), session_id, 1):
         return []
     span = f"{days.first}" if days.first == days.last else f"{days.first} to {days.last}"
-    last = next((each for each in recent if each.day < days.first.isoformat()), None)
+    names = (project, ()) if project else ((),)
+    last = next(
+        chain.from_iterable(last_recaps(reader, each, session_id, 1, days.first) for each in names), None
+    )
     before = f" The last one before that:\n- {last.brief}" if last is not None else ""
     text = f"No session of {span} is in the journal.{before}"
     why = "no session is of the days asked about"

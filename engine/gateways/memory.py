@@ -182,7 +182,7 @@ class Memory:
             excluded |= hidden
         sources: dict[str, dict[str, None]] = {}
         for each in compiled.sections:
-            if each.layer == _RETRIEVED:
+            if each.layer == _RETRIEVED and each.source:
                 sources.setdefault(each.source, {})[each.lines] = None
         return answers.Recalled(
             text=text,

@@ -215,7 +215,7 @@ def is_plain(command: str) -> bool:
         return False
     tool, *rest = f"{match['tool']} {match['rest']}".split()
     return tool.removeprefix("./") in _PLAIN_TOOLS and all(
-        word in _PLAIN_WORDS
+        word.casefold() in _PLAIN_WORDS
         or _PLAIN_FLAG.fullmatch(word)
         or all(part in _PLAIN_WORDS for part in _SEPARATOR.split(word))
         for word in rest

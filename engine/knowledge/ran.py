@@ -1,4 +1,4 @@
-"""The commands that worked again and again in a project, told to whom asks how to run its tests or checks.
+"""The commands that worked in a project, told to whom asks how to run its tests or checks.
 
 They are a record of what the agent ran, read from the transcripts' tool calls when it is asked for, and not
 knowledge: nothing says that they are right, so nothing of it is kept and no review is skipped. What anyone
@@ -25,6 +25,7 @@ from engine.knowledge.commands import is_plain, kind_of, package_in, succeeded
 from engine.provenance.tools import brings_outside, reads_document
 from engine.redaction.detect import redact
 from engine.startup.records import dataclass
+from engine.transcripts.brief import count
 from engine.transcripts.format import parse
 from engine.transcripts.places import AUTHOR_FIELD, head_fields, read_head, session_files
 from engine.transcripts.typed import lines_of
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 MOST = 3
 """Commands told."""
 LEAST_SESSIONS = 2
-"""Sessions in which a command must have worked."""
+"""Sessions in which a command must have worked; if none did, one does for the plainest commands."""
 _MOST_PACKAGES = 3
 """Packages named beside that in a command."""
 _SESSIONS = 40
@@ -76,12 +77,12 @@ def answer(
     if not found:
         return ()
     lines = (
-        f"- `{each.command}`: {each.times} times in {each.sessions} sessions, last on {each.day}"
-        f"{_others(each)}"
+        f"- `{each.command}`: {count(each.times, 'time')} in {count(each.sessions, 'session')}"
+        f", last on {each.day}{_others(each)}"
         for each in found
     )
     text = "\n".join((_INTRO, *lines))
-    why = "the message asks how to run this, and these commands worked again and again"
+    why = "the message asks how to run this, and these commands worked"
     return (Candidate("journal:commands", 10, 3, "journal", outside(text), why, order=(-3,)),)
 
 
@@ -101,16 +102,17 @@ def ran(
             continue
         left -= len(data)
         worked: dict[tuple[str, bool], Counter[str]] = {}
-        for command, count in _worked(parse(data, path.name).turns, kinds).items():
+        for command, runs in _worked(parse(data, path.name).turns, kinds).items():
             whole, package = package_in(command)
-            worked.setdefault((whole, bool(package)), Counter())[command] += count
+            worked.setdefault((whole, bool(package)), Counter())[command] += runs
         for key, counts in worked.items():
             times.setdefault(key, []).append(counts)
             days.setdefault(key, "-".join(path.parts[-4:-1]))
+    often = {key for key, counts in times.items() if len(counts) >= LEAST_SESSIONS}
     found = [
         _ran(sum(counts, Counter()), len(counts), days[key])
         for key, counts in times.items()
-        if len(counts) >= LEAST_SESSIONS
+        if key in often or (not often and is_plain(key[0]))
     ]
     return sorted(found, key=lambda each: (bool(each.packages), -each.times))[:MOST]
 

@@ -197,6 +197,16 @@ def test_who_asks_is_told_what_worked_in_two_sessions_most_often_first(
     assert told(tmp_path, folder="/srv/other") == []
 
 
+def test_where_none_worked_in_two_sessions_a_plain_one_is_told_from_one(
+    session: Session, tmp_path: Path
+) -> None:
+    session("> [tool:shell_command] dotnet test → ok", "> [tool:shell_command] make test-shop → ok")
+    assert told(tmp_path) == ["- `dotnet test`: 1 time in 1 session, last on 2031-02-01"]
+    for _ in range(2):
+        session("> [tool:shell_command] cargo test → ok")
+    assert told(tmp_path) == ["- `cargo test`: 2 times in 2 sessions, last on 2031-02-03"]
+
+
 def test_at_most_three_commands_are_told(session: Session, tmp_path: Path) -> None:
     for _ in range(2):
         session(*(f"> [tool:Bash] {tool} → ok" for tool in ("make test", "npm test", "tox", "bun test")))
