@@ -6,6 +6,7 @@ and the index is rebuilt from them.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.errors import AutopoiesisError, IndexFailed
+from engine.errors import AutopoiesisError, EmbeddingFailed, IndexFailed
 from engine.search.embeddings import EMBEDDING_FAULTS
 from engine.search.memory_db import MemoryDb
 from engine.search.query import literal_terms
@@ -320,6 +321,8 @@ class SearchIndex:
         """The vector of a query; ``None`` to search by words alone, and the status then says why."""
         try:
             found = embedder.embed_query(query)
+            if found.shape != (embedder.dimensions,) or not math.isfinite(found.sum()):
+                raise EmbeddingFailed("its vector of the query cannot be compared with those of the texts")
             self.without_vectors = ""
         except EMBEDDING_FAULTS as error:
             self.without_vectors = f"the embedding model failed ({error})"
