@@ -167,7 +167,9 @@ async def test_navigation_filter_and_back(root: Path, watch: Watch) -> None:
         await driven.press("enter")
         assert driven.zoomed() == "reading"
         await driven.press("escape")
-        assert driven.zoomed() is None and driven.focused_panel() == "pieces"
+        assert driven.zoomed() is None and driven.focused_panel() == "reading"
+        await driven.press("escape")
+        assert driven.focused_panel() == "pieces"
 
         await driven.press("slash")
         await driven.type("rebuilt on mondays")
@@ -283,7 +285,7 @@ async def test_changes_run_in_order_despite_errors_and_after_closing(root: Path,
         await driven.until(lambda: driven.counts()["digest"] != "off")
         with made.held():
             await regenerate_and_turn_off()
-            await driven.send("escape")
+            await driven.send("escape", "escape")
             await driven.until(lambda: not driven.is_open())
             assert len(off) == 1
         await driven.until(lambda: len(off) == 2 and not (root / DIGEST).exists())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -223,23 +223,37 @@ class ListDetail(FullScreen):
     """Widgets hidden, besides the panels, if the terminal is too small."""
     broad: ClassVar[int] = 0
     """Minimum columns for the class ``-broad``, which puts the item beside the list; 0 if there is none."""
+    outer: ClassVar[Mapping[str, str]] = {}
+    """Where ``back`` leads from a panel if not to the first: to another one, or out if it is itself."""
     query_text = ""
     """What the list is filtered by."""
 
     def back(self) -> None:
-        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
+        """Go back one level: leave the prompt, show all panels, undo what narrows the view, go to the panel
+        that decides what this one shows, close the screen.
+        """
+        outer = self.outer.get(self.panel_in_use, self.panels[0])
         if self.in_line:
             if self.prompt.mode == "filter":
                 self.narrow("")
             self.leave_line()
         elif self.zoomed is not None:
             self.unzoom()
+        elif self.step_back():
+            pass
         elif self.query_text:
             self.narrow("")
-        elif self.panel_in_use != self.panels[0]:
-            self.focus_panel(self.panels[0])
+        elif outer != self.panel_in_use:
+            self.focus_panel(outer)
         else:
-            self.dismiss(None)
+            self.close()
+
+    def step_back(self) -> bool:
+        """Goes back one level of those that only this screen has; ``False`` if there is none."""
+        return False
+
+    def close(self) -> None:
+        self.dismiss(None)
 
     def begin(self) -> None:
         self.look()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
@@ -199,6 +200,7 @@ def set_value(configuration: Configuration, name: str, value: object) -> str:
 class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "misses")):
     AUTO_FOCUS = "#discussions"
     area = "caches"
+    outer = MappingProxyType({name: name for name in ("discussions", "settings", "misses")})
     line_passes = False
     burst_s = 0.5  # a reply causes several events
 
@@ -322,13 +324,6 @@ class CacheScreen(ListDetail, panels=("providers", "discussions", "settings", "m
             self.call_after_refresh(self.keep_focus)
 
     # Navigation
-
-    def back(self) -> None:
-        """Back out one level: show all panels, or return to the workbench."""
-        if self.zoomed is not None:
-            self.unzoom()
-        else:
-            self.dismiss(None)
 
     # The selection
 

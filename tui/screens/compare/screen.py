@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -63,6 +64,7 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
     area = "comparison"
     news = frozenset({"status"})
     broad = BROAD
+    outer = MappingProxyType({"text": "files"})
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
@@ -220,19 +222,11 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     # Navigation
 
-    def back(self) -> None:
-        """Back out one level: show all panels, close the merge preview, return to the files, the sides, or
-        the workbench.
-        """
-        if self.zoomed is not None:
-            self.unzoom()
-        elif self.merge is not None:
-            self.merge = None
-            self.show_text()
-        elif self.panel_in_use != "sides":
-            self.focus_panel("files" if self.panel_in_use == "text" else "sides")
-        else:
-            self.dismiss(None)
+    def step_back(self) -> bool:
+        """Closes the merge preview."""
+        shown, self.merge = self.merge is not None, None
+        self.show_text()
+        return shown
 
     focus_sides = goes_to("sides", "1", "branches and snapshots")
     focus_files = goes_to("files", "2", "the files that differ", ", with line counts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, cast
 
 from textual import on
@@ -79,6 +80,7 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
     area = "history"
     news = ALL_PARTS
     burst_s = 0.5  # a commit writes several files
+    outer = MappingProxyType({"text": "commit", "blame": "commit"})
 
     def __init__(self, bench: Bench, wanted: str = "") -> None:
         super().__init__(bench)
@@ -351,26 +353,20 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
 
     # Navigation
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show all panels, return to the diff, clear filters, return to
-        the workbench.
-        """
-        if self.in_line:
-            if self.prompt.mode == "filter":
-                self.narrow("")
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.state.show_diff():
+    def step_back(self) -> bool:
+        """Returns to the diff, or to commits of all types and files."""
+        state = self.state
+        if state.show_diff():
             self.show_commit()
-        elif (self.alone or self.folded) and self.panel_in_use != "commits":
-            self.focus_panel("commit" if self.panel_in_use in ("text", "blame") else "commits")
-        elif self.commits.query_text:
-            self.narrow("")
-        elif self.state.kind or self.state.path:
+        elif state.kind or state.path:
             self._narrow_to("", "")
         else:
-            self.dismiss(None)
+            return False
+        return True
+
+    @property
+    def query_text(self) -> str:  # type: ignore[override]
+        return self.commits.query_text
 
     focus_commits = goes_to("commits", "1", "the timeline", ", newest first", rank=40)
     focus_commit = goes_to("commit", "2", "the selected commit", ": its message, conversations and files",

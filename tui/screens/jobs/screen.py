@@ -142,10 +142,6 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
 
     # Navigation
 
-    def back(self) -> None:
-        """Go back one level: show both panels, leave the job, return to the workbench."""
-        super().back()
-
     focus_jobs = goes_to("jobs", "1", "the jobs")
     focus_runs = goes_to("runs", "2", "the selected job", ": what it does, its schedule and its runs")
 

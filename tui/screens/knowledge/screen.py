@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -230,6 +231,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
     area = "knowledge"
     news = frozenset({"status", "digest"})
     burst_s = 0.5  # a harvest causes several events
+    outer = MappingProxyType({"reading": "pieces"})
 
     def __init__(self, bench: Bench) -> None:
         super().__init__(bench)
@@ -397,24 +399,17 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             self.enlarge("reading")
             self.focus_panel("reading")
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show all panels, clear the filter, return to the workbench."""
-        if self.in_line:
-            self.narrow("")
-            self.leave_line()
-        elif self.state.trail:
+    def step_back(self) -> bool:
+        """Goes back to what refers to the file shown."""
+        followed = bool(self.state.trail)
+        if followed:
             self.state.trail.pop()
             self.show_reading()
-        elif self.zoomed is not None:
-            used = self.zoomed
-            self.unzoom()
-            self.focus_panel("pieces" if used == "reading" else used)
-        elif self.state.query:
-            self.narrow("")
-        elif self.alone and self.panel_in_use != "groups":
-            self.focus_panel("pieces" if self.panel_in_use == "reading" else "groups")
-        else:
-            self.dismiss(None)
+        return followed
+
+    @property
+    def query_text(self) -> str:  # type: ignore[override]
+        return self.state.query
 
     @command("slash", "Filter the list", "filter", 4)
     def filter(self) -> None:

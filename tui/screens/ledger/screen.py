@@ -313,22 +313,15 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
 
     # Navigation
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, clear filters, show all panels, return to the workbench."""
-        if self.in_line:
-            self.narrow("")
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.alone and self.panel_in_use == "record":
-            self.focus_panel("entries")
-        elif self.entries.query_text:
-            self.narrow("")
-        elif self.state.only:
-            self.state.only = ""
-            self.show()
-        else:
-            self.dismiss(None)
+    def step_back(self) -> bool:
+        """Shows entries of every status again."""
+        only, self.state.only = self.state.only, ""
+        self.show()
+        return bool(only)
+
+    @property
+    def query_text(self) -> str:  # type: ignore[override]
+        return self.entries.query_text
 
     @command("slash", "Filter the entries", "filter", 16)
     def filter(self) -> None:

@@ -209,21 +209,10 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
 
     # Navigation
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show both panels, clear the filter, leave the list, return."""
-        if self.in_line:
-            self.narrow("")
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.query_text:
-            self.narrow("")
-        elif self.panel_in_use == "past":
-            self.focus_panel("playbooks")
-        else:
-            if self._labels:
-                self.bench.conductor.learn()
-            self.dismiss(None)
+    def close(self) -> None:
+        if self._labels:
+            self.bench.conductor.learn()
+        super().close()
 
     focus_playbooks = goes_to("playbooks", "1", "the playbooks", ": how each would have done in your past")
     focus_past = goes_to("past", "2", "the past messages",

@@ -269,22 +269,6 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
             self.enlarge("item")
             self.focus_panel("item")
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, show both panels, clear the filter, close the screen."""
-        if self.in_line:
-            if self.prompt.mode == "filter":
-                self.narrow("")
-            self.state.rewording = None
-            self.leave_line()
-        elif self.zoomed is not None:
-            self.unzoom()
-        elif self.query_text:
-            self.narrow("")
-        elif self.alone and self.panel_in_use == "item":
-            self.focus_panel("queue")
-        else:
-            self.dismiss(None)
-
     # The list
 
     @command("s", "Show or hide reviewed items", "reviewed", 12)

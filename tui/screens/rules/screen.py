@@ -263,13 +263,12 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             self.enlarge("why")
             self.focus_panel("why")
 
-    def back(self) -> None:
-        """Go back one level: leave the prompt, cancel a merge, show both panels, clear the filter, return."""
-        if self.marked and not self.in_line:
-            self.marked = ""
+    def step_back(self) -> bool:
+        """Cancels a merge."""
+        marked, self.marked = self.marked, ""
+        if marked:
             self.show()
-        else:
-            super().back()
+        return bool(marked)
 
     focus_rules = goes_to("rules", "1", "the rules", rank=26)
     focus_why = goes_to("why", "2", "the selected rule",
