@@ -24,6 +24,7 @@ from engine.rules.habits import habit
 from engine.rules.judge import DATA, LIMITED, gives_leave, may_hold_on, says_always
 from engine.rules.sentences import rules_in
 from engine.startup.lazy import expression
+from engine.store.authorship import person
 from engine.store.monthly import MonthlyLog, line_of
 from engine.store.typed import typed
 from engine.store.zone import local_day
@@ -213,7 +214,7 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     said: list[Statement] = []
     channel = transcript.header.get("channel", "")
     is_work = channel not in CHATS or any(turn.tools or _FENCE in turn.text for turn in transcript.turns)
-    pastes = Pastes()
+    pastes = Pastes(person(files.workspace.root).first_names)
     for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
         goes_on = pastes.goes_on(turn)

@@ -31,6 +31,11 @@ class Person:
     addresses: frozenset[str]
     """E-mail addresses, and what they added as theirs."""
 
+    @property
+    def first_names(self) -> frozenset[str]:
+        """The first word of each name."""
+        return frozenset(word[0] for word in map(_WORD.findall, self.names) if word)
+
     def is_clearly_not(self, account: str, name: str = "") -> bool:
         """Whether an account is another person's: no word of its name is in this person's, nor the reverse.
 

@@ -97,18 +97,25 @@ class Passage:
 
 @dataclass(slots=True)
 class Pastes:
-    """Tells of a conversation's turns, one by one, which may go on with a text that was pasted before."""
+    """Tells of a conversation's turns, one by one, which may go on with a text that was pasted before, or are
+    a message to the person.
+    """
 
+    names: frozenset[str] = frozenset()  # what the person is called, in lower case
     is_open: bool = False  # whether a paste may go on in the next message, if nobody answers
     is_unfinished: bool = False  # whether it does so whatever is answered
 
     def goes_on(self, turn: Turn) -> bool:
-        """True if a turn may belong to another's text that began in an earlier message of the person."""
+        """True if a turn may belong to another's text that began in an earlier message of the person,
+        or begins with what the person is called.
+        """
         if turn.role == "agent" and turn.is_dialogue and (turn.text or turn.tools):
             self.is_open = False
         if turn.role != "user" or not turn.is_dialogue:
             return False
         goes_on = self.is_open or (self.is_unfinished and turn.kind in ("", CORRECTION))
+        to = _ADDRESSED.match(turn.text)
+        goes_on |= to is not None and (to["name"] or to["at"]).casefold() in self.names
         said = passages_of(turn)
         self.is_open |= bool(said) and said[-1].may_go_on(in_lines=_END in _in_lines(turn.text).strip())
         self.is_unfinished = bool(said) and _is_unfinished(turn.text, said[-1])
@@ -498,6 +505,10 @@ def _is_question(text: str) -> bool:
     return bool(sentences) and asks
 
 
+_ADDRESSED = expression(
+    r"\s*(?:(?:[^\W\d_]{2,12} )?(?P<name>[^\W\d_]{3,24}) ?[,:，、!–—]|@(?P<at>[^\W\d_]{3,24})(?![\w./-]))"
+)
+"""Whom a message begins with: "hey Robin,", "Robin:" or "@robin"."""
 _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")

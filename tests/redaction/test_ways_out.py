@@ -20,6 +20,7 @@ from engine.gateways.http import HookServer
 from engine.gateways.mcp import server_of
 from engine.gateways.routes import ENDPOINTS
 from engine.redaction.detect import PLACEHOLDER
+from engine.rules.rulebook import PATH
 from tests.cli.conftest import Command, apo
 from tests.gateways.conftest import TOKEN, client_of_server, running
 
@@ -48,7 +49,9 @@ def engine(sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     (root / "knowledge/people").mkdir(exist_ok=True)
     (root / f"knowledge/people/zed-{KEY}.md").write_text(f"# Zed {KEY}\n\n{PLANTED}\n")
     with Engine.open(root) as opened:
-        opened.rules.add(f"Always use {KEY} for {WORDS}.")
+        opened.rules.add(f"Always use the token for {WORDS}.")
+        rules = (root / PATH).read_text(encoding="utf-8")
+        (root / PATH).write_text(rules.replace("the token", KEY), encoding="utf-8")
         opened.refresh_index()
         yield opened
 

@@ -204,6 +204,28 @@ def test_what_may_go_on_with_a_paste_in_the_message_before_waits(engine: Engine,
     assert {rule.state for rule in engine.rules.book().rules} == {"in force", "waiting"}
 
 
+def test_a_message_to_the_person_by_their_name_waits(engine: Engine, say: Say) -> None:
+    for day, text in enumerate(
+        (
+            "hey robin, from now on always publish packages to the mirror. cheers kim",
+            "Hola Robin, a partir de ahora publica siempre los paquetes en el espejo.",
+            "@robin never run the tests before a push",
+            "Robin: every commit must skip the hooks",
+        ),
+        1,
+    ):
+        say(f"2031-03-0{day}", text)
+    say(
+        "2031-03-05",
+        "always add a test with each fix, signed Robin",
+        "hey claude, never amend commits on main",
+    )
+    assert in_force(engine) == [
+        "always add a test with each fix, signed Robin",
+        "claude, never amend commits on main",
+    ]
+
+
 def test_different_wishes_are_both_in_force(engine: Engine, say: Say) -> None:
     said = "always add a docstring to public functions", "always add type hints to public functions"
     say("2031-03-01", said[0])
