@@ -213,8 +213,8 @@ def made_up() -> Iterator[Doc]:
             ("assistant", f"The {two} is read before the {three}, as {words.text(80)}"),
             (
                 "user",  # a fact, as a question or a few words of the person are not told
-                f"And the {four} must give the {one} back once the {three} has been found, since whoever comes"
-                f" next needs it, and nobody can go on with the {two} before.",
+                f"And the {four} must give the {one} back once the {three} has been found, since whoever"
+                f" comes next needs it, and nobody can go on with the {two} before.",
             ),
             (
                 "assistant",
