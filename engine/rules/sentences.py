@@ -59,7 +59,7 @@ _WHEN = expression(
     re.IGNORECASE,
 )
 _FORBIDS = expression(
-    r"(?<![^，,；;：:的])(?:请|請)?(?:不要|不许|不許|不准|不得|请勿|請勿|[别別])[^，,。！？；;：:\s]{3,14}(?=$|[，,。！；;])"
+    r"(?<![^，,；;：:的])(?:请|請)?(?:不要|不许|不許|不准|不得|请勿|請勿|[别別])[^，,。！？；;：:\s'’‘\"“”]{3,14}(?=$|[，,。！；;'’”])"
 )
 """In Chinese, a clause of a sentence about the task that forbids something: people say it again and again."""
 _CONFIRMS = expression(

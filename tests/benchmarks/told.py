@@ -211,7 +211,11 @@ def made_up() -> Iterator[Doc]:
         turns = [
             ("user", f"Please look at the {one} of the {two}: {'again ' * again}the {three} is wrong."),
             ("assistant", f"The {two} is read before the {three}, as {words.text(80)}"),
-            ("user", f"And what does the {four} do with the {one} once the {three} has been found?"),
+            (
+                "user",  # a fact, as a question or a few words of the person are not told
+                f"And the {four} must give the {one} back once the {three} has been found, since whoever"
+                f" comes next needs it, and nobody can go on with the {two} before.",
+            ),
             (
                 "assistant",
                 f"The cause was the {five} in the {six}: it kept the {seven} of each {four} for too long. We"

@@ -67,7 +67,7 @@ def test_a_request_for_a_way_of_working_waits_after_the_first_time_and_is_shown_
 
 def test_what_is_forbidden_task_after_task_within_chinese_sentences_waits(engine: Engine, say: Say) -> None:
     say("2031-01-07", "我现在有一个周卡，打开会获得8个道具，你帮我想想办法，不要直接修改")
-    say("2031-01-09", "这个怪物为什么没有生成出来，你帮我找找原因，不要直接修改")
+    say("2031-01-09", "这个怪物为什么没有生成出来，你帮我找找原因，不要直接修改’")
     assert in_force(engine) == []
     ban = rule_of(engine, "不要直接修改")
     assert (ban.text, ban.state, ban.told) == ("不要直接修改", "waiting", 2)
