@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.context.request import Query
     from engine.search.index import SearchIndex
     from engine.search.results import SearchResult
-    from engine.search.storage import Turn
+    from engine.search.state import Turn
 
 _MOST = 2
 """Passages told."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
-    from engine.search.state import State
-    from engine.search.storage import Storage, Turn
+    from engine.search.state import State, Turn
+    from engine.search.storage import Storage
     from engine.settings.model import SearchSettings
     from engine.store.files import Files
     from engine.store.paths import Workspace

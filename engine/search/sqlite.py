@@ -23,7 +23,6 @@ from engine.search.vectors import PLANES, signs_of
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
-    from engine.search.storage import Storage
     from engine.search.table import Floats
 
 _MOST_NEAREST = 4_096
@@ -46,7 +45,7 @@ class State(state.State):
     )
     FILES = "SELECT id, chunk_count, extent, digest, 1, path, category, date, skipped FROM files"
 
-    def __init__(self, home: Storage, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
+    def __init__(self, home: state.Home, connection: apsw.Connection, *, has_vectors: bool = False) -> None:
         super().__init__(home)
         self.connection = connection
         self._has_vectors = has_vectors

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy
 
@@ -22,10 +22,11 @@ from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
-    from engine.search.past import Past
-    from engine.search.storage import Storage, Turn
+    from engine.search.past import Past, PastReader
     from engine.search.table import Floats, Table
 
+Turn = tuple[int, int, str, str, str, str]
+"""First and last line, speaker, heading, date and text of a chunk."""
 TURNS = 3
 """Minimum number of turns for a speaker's name; ``Note:`` at the beginning of a turn is not a name."""
 AWAY = 3
@@ -69,6 +70,16 @@ class Text(NamedTuple):
     text: str
 
 
+class Home(Protocol):
+    """What has read an index, and outlives its states."""
+
+    embedder: Embedder | None
+
+    @property
+    def past_reader(self) -> PastReader:
+        """Reads past sessions, of which it keeps those that are unchanged."""
+
+
 class State(ABC):
     """One consistent state of a complete index: its rows, and candidates for the ranking.
 
@@ -97,7 +108,7 @@ class State(ABC):
     totals: tuple[int, int, int]
     dimensions = 0
 
-    def __init__(self, home: Storage) -> None:
+    def __init__(self, home: Home) -> None:
         self.home = home
 
     @property

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.paths import Workspace
 
-Turn = tuple[int, int, str, str, str, str]
-"""First and last line, speaker, heading, date and text of a chunk."""
-
 
 class Storage(ABC):
     """Keeps the index of one workspace. Thread-safe.

@@ -81,9 +81,7 @@ def test_a_search_without_embeddings_prints_a_warning(
     monkeypatch.setattr(LocalEmbedder, "embed", lambda _self, texts: numpy.ones((len(texts), 7)))
     ran = apo("-C", sample, "search", "release")
     assert ran.code == 0 and "release" in ran.out
-    assert ran.err.startswith(
-        "warning: searched by words only: the embedding model returned 7 numbers for the query, but 192 "
-    )
+    assert ran.err.startswith("warning: searched by words only: the embedding model failed")
 
 
 def test_topics_are_listed_and_shown(apo: Command, sample: Path) -> None:
