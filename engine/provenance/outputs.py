@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import ceil
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ImportFailed
-from engine.provenance.voices import MIN_DISTINCTIVE, SENTENCE_END, SHOWN, stems_of, windows_of
+from engine.provenance.voices import MIN_DISTINCTIVE, SENTENCE_END, SHOWN, WIDE, plain, stems_of, windows_of
 from engine.redaction.detect import redacted
 from engine.transcripts.chats.labelled import TOOLS
 from engine.transcripts.importers.lines import Record, opened, read_lines
@@ -25,29 +25,35 @@ from engine.transcripts.turn import Block, Text, ToolCall, Turn
 MOST_CHARACTERS = 8 * 1024 * 1024
 """Characters of output that are read from the logs of a session, which takes about two seconds."""
 
+_FEW = 40
+"""Sentences."""
+
 _Printed = dict[tuple[str, str], list[str]]
 """What each call of a tool with a summary printed, the last call first."""
 
 
-def with_outputs(turns: Iterable[Turn], header: Mapping[str, object]) -> tuple[Turn, ...]:
+def with_outputs(
+    turns: Sequence[Turn], header: Mapping[str, object], said: Iterable[str] | None = None
+) -> Sequence[Turn]:
     """The turns of a transcript, each tool call with what it printed of what the agent says in them, if the
-    log of the session still has it.
+    log of the session still has it; the same turns if there is nothing.
 
     Only for judging who said what. A transcript keeps the first and the last line of an output, and a
     sentence between them would count as the agent's own where it repeats it.
+
+    Args:
+        said: What is to be judged, by default all that the agent says, which takes ten times as long.
     """
-    turns = tuple(turns)
     if not any(turn.tools for turn in turns):
         return turns
-    said = _Said(
-        block.text
-        for turn in turns
-        if turn.role == "agent"
-        for block in turn.blocks
-        if isinstance(block, Text)
-    )
-    printed = _printed(header, said)
-    return tuple(_completed(turn, printed) for turn in turns) if printed else turns
+    printed = _printed(header, _Said(_texts_of(turns) if said is None else said))
+    return tuple(_completed(turn, printed) for turn in turns) if any(map(any, printed.values())) else turns
+
+
+def _texts_of(turns: Iterable[Turn]) -> Iterator[str]:
+    for turn in turns:
+        if turn.role == "agent":
+            yield from (block.text for block in turn.blocks if isinstance(block, Text))
 
 
 class _Said:
@@ -55,7 +61,7 @@ class _Said:
 
     def __init__(self, texts: Iterable[str]) -> None:
         told = (frozenset(stems_of(each)) for text in texts for each in SENTENCE_END.split(text))
-        said = {each for each in told if len(each) >= MIN_DISTINCTIVE}
+        self._said = said = {each for each in told if len(each) >= MIN_DISTINCTIVE}
         known = Counter(chain.from_iterable(said))
         self._by_stem: dict[str, list[frozenset[str]]] = defaultdict(list)
         for sentence in said:
@@ -67,13 +73,28 @@ class _Said:
 
     def parts_of(self, output: str) -> Iterator[str]:
         """The parts that no earlier output has."""
+        if self._has_none(output):
+            return
         for part in windows_of(output):
-            if part not in self._seen:
+            if part not in self._seen and not self._has_none(part):
                 self._seen.add(part)
                 stems = stems_of(part)
                 likely = chain.from_iterable(map(self._by_stem.__getitem__, stems & self._by_stem.keys()))
                 if any(len(sentence & stems) >= SHOWN * len(sentence) for sentence in likely):
                     yield part
+
+    def _has_none(self, text: str) -> bool:
+        """Whether a text surely has no sentence, as is soon told if they are few: to look for letters takes a
+        tenth of the time that it takes to read words.
+        """
+        if len(self._said) > _FEW:
+            return False
+        letters = text.lower() if text.isascii() else plain(text)
+        if WIDE.search(letters):
+            letters += "".join(WIDE.findall(letters))  # whatever stands between them
+        return not any(
+            sum(stem in letters for stem in sentence) >= SHOWN * len(sentence) for sentence in self._said
+        )
 
 
 def _printed(header: Mapping[str, object], said: _Said) -> _Printed:
@@ -93,6 +114,8 @@ def _printed(header: Mapping[str, object], said: _Said) -> _Printed:
                         parts = "\n".join(said.parts_of(text[: max(left, 0)]))
                         found[call.name, redacted(call.summary)].append(parts)
                         left -= len(text)
+                if left <= 0:
+                    break
     for texts in found.values():
         texts.reverse()
     return found

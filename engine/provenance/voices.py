@@ -156,9 +156,7 @@ def _index(said: str) -> VoiceIndex:
 
 def words_of(text: str) -> list[str]:
     """The words and numbers of a plain text; letter pairs in scripts that do not separate words."""
-    return [
-        part for word in _WORD.findall(text) for part in (_pairs(word) if _WIDE.search(word) else (word,))
-    ]
+    return [part for word in _WORD.findall(text) for part in (_pairs(word) if WIDE.search(word) else (word,))]
 
 
 def _pairs(word: str) -> list[str]:
@@ -183,7 +181,7 @@ def particulars(text: str) -> frozenset[str]:
 
 def distinctive_words(words: Iterable[str]) -> set[str]:
     """The words that tell what a text is about."""
-    return {word for word in words if len(word) > 3 or any(map(str.isdigit, word)) or _WIDE.search(word)}
+    return {word for word in words if len(word) > 3 or any(map(str.isdigit, word)) or WIDE.search(word)}
 
 
 def plain(text: str) -> str:
@@ -206,4 +204,4 @@ _FIGURE = expression(r"\d+(?:[.,]\d+)*")
 _WORD = expression(r"[^\W_]+")
 _NO_BLANKS = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _LETTERS = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_WIDE = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+WIDE = expression(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from engine.context.quoting import bare
-from engine.context.recaps import JOURNALS, SECTION, Recap, recaps_in, section_of
+from engine.context.recaps import JOURNALS, SECTION, SLIGHT, Recap, recaps_in, section_of
 from engine.errors import AutopoiesisError, DocumentError, PathRefused
 from engine.knowledge.category_files import refuse_broken
 from engine.store.change import ChangeCommit, commit_change, commit_message
@@ -43,6 +43,8 @@ _SETTLED = timedelta(minutes=10)
 """Time after its last turn from which a session counts as ended."""
 _LOOKED_AT = 6
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_THE_PERSON = ("Asked: ", "Then asked: ", SLIGHT)
+"""Begin the lines of what the person said."""
 _NAMED_SESSIONS = 20
 """Sessions up to which a commit names each."""
 
@@ -220,13 +222,24 @@ class Recaps:
         project = project_of(self.source.workspace.resolve(path))
         spoken = [(bare(turn), at) for turn, at in self._times(transcript.turns, transcript.started)]
         turns = [turn for turn, _ in spoken]
-        heard = with_outputs(turns, transcript.header)
-        for first, last in _days([at for _, at in spoken]):
-            lines = lines_of(turns[first:last], heard[:last], prompts_only=prompts_only)
-            if lines:
-                begin, end = spoken[first][1], spoken[last - 1][1]
-                day = begin.date().isoformat()
-                yield Recap(day, project, f"{begin:%H:%M}", f"{end:%H:%M}", name, lines)
+        days = list(_days([at for _, at in spoken]))
+
+        def recaps(heard: Sequence[Turn]) -> Iterator[Recap]:
+            for first, last in days:
+                lines = lines_of(turns[first:last], heard[:last], prompts_only=prompts_only)
+                if lines:
+                    begin, end = spoken[first][1], spoken[last - 1][1]
+                    day = begin.date().isoformat()
+                    yield Recap(day, project, f"{begin:%H:%M}", f"{end:%H:%M}", name, lines)
+
+        told: set[str] = set()
+        heard: Sequence[Turn] = turns
+        while new := _said_in(found := list(recaps(heard))) - told:
+            told |= new
+            if (judged := with_outputs(turns, transcript.header, told)) is turns:
+                break
+            heard = judged
+        yield from found
 
     def _times(self, turns: Sequence[Turn], started: str) -> Iterator[tuple[Turn, datetime]]:
         """The turns in which someone speaks or acts, with their local time."""
@@ -268,6 +281,12 @@ class Recaps:
             }  # fmt: skip
         except (FileNotFoundError, AutopoiesisError):
             return set()
+
+
+def _said_in(recaps: Iterable[Recap]) -> set[str]:
+    """What an agent says in some recaps."""
+    lines = (line for recap in recaps for line in recap.lines if not line.startswith(_OF_THE_PERSON))
+    return {line.partition(": ")[2] for line in lines}
 
 
 def _days(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
