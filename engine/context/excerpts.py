@@ -120,7 +120,7 @@ def _label(found: Excerpt, style: Style) -> str:
     first = str(found.first) if style.numbered else ""
     if result.speaker:
         role, _, name = result.speaker.partition(" ")
-        role = f"{role}, having read what others wrote" if result.had_read else role
+        role = f"{role} (perhaps quoting)" if result.had_read else role
         speaker = "" if name and found.text.lstrip().startswith(f"{name}:") else f"{role}: "
         return f"§{first} {speaker}"
     last = f"-{found.last}" if first and found.last > found.first else ""

@@ -198,4 +198,4 @@ def test_what_an_agent_said_after_it_read_others_words_is_told_as_such(
     asked = "why did we replace the tar barrels by pitch kegs?"
     made = engine.prompts.compile(asked, engine.trace(asked), Before(), budget=1_500, part="message")
     (line,) = (line for line in made.text.split("\n") if reply in line)
-    assert ("agent, having read what others wrote: " in line) is marked
+    assert ("agent (perhaps quoting): " in line) is marked
