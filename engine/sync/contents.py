@@ -182,6 +182,9 @@ class ContentMerger:
         if b"\0" in base + ours + theirs or max(map(len, (ours, theirs))) > _MAX_BYTES:
             return self._whole(base, ours, theirs, take, "changed on both sides and cannot be merged as text")
         code, merged = self._by_git(base, ours, theirs, f"--{take}" if take else "--diff3")
+        if path == CONFIG_FILE and code and all(map(_only_comments, self._hunks(merged))):
+            both = self._by_git(base, ours, theirs, "--union")[1]
+            return self._unless_invalid(path, both, base, ours, theirs, take)
         if path == CONFIG_FILE and (code or take):
             found = merged_settings(base, ours, theirs, take)
             if found is not None:
@@ -225,6 +228,12 @@ class ContentMerger:
             elif inside:
                 parts[inside].append(line)
         return tuple(found)
+
+
+def _only_comments(hunk: Hunk) -> bool:
+    """Whether what both sides changed in the settings are comments, which decide nothing."""
+    lines = f"{hunk.before}\n{hunk.ours}\n{hunk.theirs}".split("\n")
+    return all(not line.strip() or line.lstrip().startswith("#") for line in lines)
 
 
 def _is_mergeable(page: bytes) -> bool:

@@ -79,3 +79,15 @@ def test_a_decision_about_a_setting_keeps_what_the_other_side_set_elsewhere(
     laptop.sync(take=[("ours", "memory-config.yaml")])
     git = load(laptop.text("memory-config.yaml").encode())[0].git
     assert (git.commit_interval_minutes, git.auto_tag_daily) == (5, False)
+
+
+def test_comments_that_both_sides_added_at_one_place_are_both_kept(
+    machines: tuple[Machine, Machine, Path],
+) -> None:
+    desk, laptop, _ = machines
+    desk.add("memory-config.yaml", "# from the desk\n")
+    laptop.add("memory-config.yaml", "# from the laptop\n")
+    desk.sync()
+    assert laptop.sync().conflicts == ()
+    text = laptop.text("memory-config.yaml")
+    assert "# from the desk\n" in text and "# from the laptop\n" in text
