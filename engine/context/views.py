@@ -78,10 +78,12 @@ def read_digest(files: Files) -> DigestView:
 
 
 def count_waiting_rules(files: Files) -> int:
-    """The number of rules that wait for the person's decision; 0 if the file cannot be read."""
-    from engine.rules.rulebook import PATH, rules_in  # noqa: PLC0415 — only where it is counted
+    """The number of rules that wait for the person's decision and are not unlikely; 0 if the file cannot be
+    read.
+    """
+    from engine.rules.rulebook import PATH, is_unlikely, rules_in  # noqa: PLC0415 — only where it is counted
 
     try:
-        return len(rules_in(files.read(PATH)).waiting)
+        return sum(not is_unlikely(rule) for rule in rules_in(files.read(PATH)).waiting)
     except (OSError, AutopoiesisError):
         return 0

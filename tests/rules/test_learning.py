@@ -63,6 +63,7 @@ def test_a_request_for_a_way_of_working_waits_after_the_first_time_and_is_shown_
     assert in_force(engine) == []
     branch = rule_of(engine, "branch")
     assert (branch.state, branch.told, is_unlikely(branch)) == ("waiting", 1, True)
+    assert engine.status().waiting_rules == 0, "nobody is asked about it"
 
 
 def test_what_is_forbidden_task_after_task_within_chinese_sentences_waits(engine: Engine, say: Say) -> None:

@@ -308,7 +308,7 @@ async def test_rules_that_are_less_likely_to_be_any_are_folded_behind_one_line(r
         rows = driven.screen.rules
         at = next(at for at in range(rows.row_count) if rows.item_at(at).folded)
         assert "▸  2 less likely · u shows them" in driven.text and once[0] not in driven.text
-        assert "5 wait for you" in driven.text
+        assert "3 wait for you" in driven.text
         await driven.press("g", *["j"] * at, "a", "Y")
         assert "no rule is selected" in driven.toasts and not rules_by_id(root)["0000000"].accepted
         await driven.press("slash")

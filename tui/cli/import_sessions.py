@@ -63,11 +63,12 @@ def import_sessions(
 ) -> int:
     """Import other agents' sessions as transcripts; a second run adds only what is new.
 
-    Without arguments, lists the sessions of Claude Code, Codex, Gemini CLI and SpecStory on this machine and
-    asks. AGENT (claude-code, codex, gemini or specstory) imports only theirs, without asking. PATH is any
-    file or folder: chats in Markdown, text, JSON or JSON Lines are recognised by their content. Every import
-    is one commit, without transcripts that contain a possible secret; --undo reverts it. What was imported
-    is indexed at once, so that agents and `search` find it.
+    Without arguments, lists the sessions of Claude Code, Codex and Gemini CLI on this machine, and of
+    SpecStory in this folder and those that your agents worked in, and asks. AGENT (claude-code, codex, gemini
+    or specstory) imports only theirs, without asking. PATH is any file or folder: chats in Markdown, text,
+    JSON or JSON Lines are recognised by their content. Every import is one commit, without transcripts that
+    contain a possible secret; --undo reverts it. What was imported is indexed at once, so that agents and
+    `search` find it.
     """
     finish_quietly()
     if is_undone:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 from rich.style import Style
 
+from engine.rules.rulebook import is_unlikely
 from tui.kit.overlays import Builder
 from tui.kit.rows import FACT, KeyedRows, SelectablePage
 from tui.render.draw import Row, clip, clip_start, wrap
@@ -114,7 +115,7 @@ def named(rule: Rule) -> str:
 def headline(rules: Sequence[Rule]) -> str:
     """How many rules are in force, and how many wait."""
     told = sum(rule.counts for rule in rules)
-    waiting = sum(rule.state == "waiting" for rule in rules)
+    waiting = sum(rule.state == "waiting" and not is_unlikely(rule) for rule in rules)
     wait = f" · {count(waiting)} {'waits' if waiting == 1 else 'wait'} for you" if waiting else ""
     return f"{count(told)} in force{wait}" if told or waiting else ""
 
