@@ -58,10 +58,8 @@ def offers(topics: Iterable[Topic], *, by_name: bool) -> list[Candidate]:
     """
     found = []
     for number, topic in enumerate(topics):
-        when = one_line(topic.description, _WHEN_CHARACTERS)
-        title = one_line(topic.title or topic.name, _TITLE_CHARACTERS)
         tool = f' or call playbook("{topic.name}")' if by_name else ""
-        text = f"A playbook may apply: {title}{when and f' ({when})'}. If so, read {topic.path}{tool}"
+        text = f"A playbook may apply: {_named(topic)}. If so, read {topic.path}{tool}"
         found.append(
             Candidate(
                 label=f"offer:{topic.name}",
@@ -76,6 +74,12 @@ def offers(topics: Iterable[Topic], *, by_name: bool) -> list[Candidate]:
             )
         )
     return found
+
+
+def _named(topic: Topic) -> str:
+    """The title of a topic and when it applies, in one line."""
+    when = one_line(topic.description, _WHEN_CHARACTERS)
+    return f"{one_line(topic.title or topic.name, _TITLE_CHARACTERS)}{when and f' ({when})'}"
 
 
 class TopicSections:
@@ -174,6 +178,8 @@ def _instructions(topic: Topic, number: int, trace: Trace | None) -> Candidate:
     parts = [topic.instructions.strip()]
     if topic.context_notes.strip():
         parts.append(f"## Context Notes\n\n{topic.context_notes.strip()}")
+    if any(parts):  # with its situation, so that the agent sees where it does not apply
+        parts.insert(0, f"Playbook: {_named(topic)}")
     return Candidate(
         label=f"topic:{topic.name}",
         layer=9,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from engine.activation.trace import Correction, Funnel, Message, TopicTrace, Trace
@@ -72,9 +73,13 @@ def test_the_order_in_which_topics_are_given_does_not_matter(space: Space) -> No
     assert space.compile(topics=(one, two)) == space.compile(topics=(two, one, one))
 
 
-def test_context_notes_follow_the_instructions(space: Space) -> None:
-    text = space.compile(topics=(topic("review", notes="- Mind the tone."),)).text
-    assert "<!-- topic:review -->\n1. Read the diff.\n\n## Context Notes\n\n- Mind the tone.\n\n" in text
+def test_a_playbook_is_told_with_its_situation_and_its_notes(space: Space) -> None:
+    review = replace(topic("review", notes="- Mind the tone."), description="A change needs a second pair of eyes.")
+    text = space.compile(topics=(review,)).text
+    assert (
+        "<!-- topic:review -->\nPlaybook: Review (A change needs a second pair of eyes.)\n\n1. Read the diff.\n\n"
+        "## Context Notes\n\n- Mind the tone.\n\n" in text
+    )
 
 
 def test_a_topic_can_have_subscriptions_only(space: Space) -> None:
