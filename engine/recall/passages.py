@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from engine.recall.labels import Place
 from engine.search.results import SearchResult
+from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
     from engine.search.index import SearchIndex
     from engine.search.past import Past
+
+_EMPTY = expression(r"\s*[-=*_]*\s*$")
+"""A line that only sets apart what follows it."""
 
 
 def place_of(result: SearchResult) -> Place:
@@ -25,6 +29,8 @@ def passage_of(
     session = past.sessions[number]
     for start, end, speaker, heading, date, text in index.turns(session.file, position):
         lines = text.split("\n")
+        while first < last and _EMPTY.match(lines[first]):
+            first += 1
         return SearchResult(
             path=session.path,
             start_line=min(start + first, end),

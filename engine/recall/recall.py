@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.recall.labels import LabelLog
 from engine.recall.passages import passage_of, place_of
 from engine.recall.telling import tells
+from engine.search.past_work import content_words
 from engine.search.talk import is_order
 from engine.startup.lazy import expression
 
@@ -30,6 +31,8 @@ MOST_CHARACTERS = 1_200
 ANSWERS = 0.6
 """Share of the message's words from which a passage is told whatever else speaks against it."""
 _TRIED = 12
+_FEWEST_WORDS = 2
+"""Words that say what a message is about: one with fewer is answered by its own session."""
 _ANSWER = expression(r"^(?:Answer|Note): (.*(?:\n(?!Question: |Answer: |Note: ).*)*)", re.MULTILINE)
 """What the person said to a question of the agent, in the form that importers give it."""
 _ASSENT = expression(
@@ -123,6 +126,8 @@ def chosen(
     from engine.recall.features import MANY_SESSIONS, NAMES  # noqa: PLC0415 — imports numpy
 
     found: list[SearchResult] = []
+    if len(set(content_words(message))) < _FEWEST_WORDS:
+        return found
     worth = model.worth(candidates.values)
     answers = candidates.values[:, NAMES.index("asked")] >= ANSWERS
     if candidates.sessions < MANY_SESSIONS:

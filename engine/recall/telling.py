@@ -13,13 +13,15 @@ _SAME = 0.7
 """Share of a turn's words from which it says what the message says."""
 _ASIDE = 200
 """Characters up to which a turn that ends in a question only asks."""
-_FEW = 150
-"""Characters up to which a turn of the person only says what they want now: "I ran it, look at the log"."""
+_LEAST = 60
+"""Characters of sentences, without headings and rules, from which a passage tells something; half as many in
+a script without spaces."""
 QUESTION = expression(r"[?？؟]\s*$")
 ANSWERED = "\nAnswer: "
 """In what the person said to a question of the agent, in the form that importers give it."""
 PRINTED = expression(
-    r"\s*(?:\[[^\]\n]{1,60}\]|\[?\d{1,4}[-:/]\d\d[-:/T ]\d|[$#>❯➜✗│■✔] |at \S+ ?\(|File \"[^\"\n]+\", line \d"
+    r"\s*(?:[{[]\"|\[[^\]\n]{1,60}\]|\[?\d{1,4}[-:/]\d\d[-:/T ]\d|[$#>❯➜✗│■✔] |at \S+ ?\("
+    r"|File \"[^\"\n]+\", line \d"
     r"|(?:Uncaught |\()?[\w.-]{1,80}\.[jt]sx?:\d+"
     r"|[\w.]{1,80}(?:Error|Exception)\b|p?npm (?:ERR|WARN))"
 )
@@ -30,16 +32,23 @@ _PROMPT = expression(
     re.MULTILINE,
 )
 """A shell waits for a command: what follows it was printed."""
+_LAYOUT = expression(r"\s*(?:#{1,6} |[-=*_]{3,}\s*$|[|: -]+$)")
+"""A heading, a rule, or the line below a table's head."""
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def tells(result: SearchResult, message: str) -> bool:
-    """Whether a passage of another session tells something: it does not only ask, repeat the message or show
-    what a program printed. What the person wanted in a few words, other than an answer, was for that session.
+    """Whether a passage of another session tells something: it does not only ask, repeat the message, name
+    what follows, or show what a program printed. What the person wanted, other than in an answer, was for
+    that session.
     """
-    if result.speaker.startswith(PERSON) and len(result.text) <= _FEW and ANSWERED not in result.text:
+    if result.speaker.startswith(PERSON) and ANSWERED not in result.text:
         return False
-    said = "".join(line for line in lines_before_prompt(result.text) if not PRINTED.match(line))
-    return 2 * len(said) >= len(result.text) and not only_asks(result.text, message)
+    lines = [line for line in lines_before_prompt(result.text) if not PRINTED.match(line)]
+    if 2 * sum(map(len, lines)) < len(result.text) or only_asks(result.text, message):
+        return False
+    sentences = "".join(line for line in lines if not _LAYOUT.match(line))
+    return len(sentences) + len(_WIDE.findall(sentences)) >= _LEAST
 
 
 def only_asks(text: str, message: str) -> bool:

@@ -74,10 +74,10 @@ def test_the_order_in_which_topics_are_given_does_not_matter(space: Space) -> No
 
 
 def test_a_playbook_is_told_with_its_situation_and_its_notes(space: Space) -> None:
-    review = replace(topic("review", notes="- Mind the tone."), description="A change needs a second pair of eyes.")
+    review = replace(topic("review", notes="- Mind the tone."), description="A change needs a reader.")
     text = space.compile(topics=(review,)).text
     assert (
-        "<!-- topic:review -->\nPlaybook: Review (A change needs a second pair of eyes.)\n\n1. Read the diff.\n\n"
+        "<!-- topic:review -->\nPlaybook: Review (A change needs a reader.)\n\n1. Read the diff.\n\n"
         "## Context Notes\n\n- Mind the tone.\n\n" in text
     )
 

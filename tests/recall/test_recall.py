@@ -156,6 +156,15 @@ def test_with_few_sessions_nothing_is_known_to_be_rare(engine: Engine, say: Say)
     assert find(engine, AGAIN) == []
 
 
+def test_a_greeting_is_told_nothing(engine: Engine, say: Say) -> None:
+    for number, words in enumerate(SUBJECTS):
+        say(DAY.format(number + 1), asked(words), did(words) + found(words))
+    reply = "チャット欄に「こんにちわ」と入力すると返信が返り、桟橋の時刻表も表示されました。"
+    say(DAY.format(15), "接続試験をして", f"{reply}\n\n試験は成功し、結果は harbour_chat.log です。")
+    assert find(engine, "こんにちわ") == []
+    assert find(engine, "こんにちわと入力したときの返信と桟橋の時刻表の表示") != []
+
+
 def test_in_few_sessions_only_an_answer_is_told(engine: Engine, say: Say) -> None:
     for number, words in enumerate(SUBJECTS):
         say(DAY.format(number + 1), asked(words), did(words) + found(words))

@@ -16,6 +16,11 @@ LONG = (
     "The uploader must hold the lock of the harbour for as long as a ship is in it, since two ships"
     " that enter at once have sent the same file twice before, and the crane cannot tell them apart."
 )
+HEADING = "---\n\n### 2. The lock is checked when the uploader starts\n\n**Order of the start:**"
+SENT = (
+    '0:58:13 [send] turn/start\n{"id":"3","method":"turn/start","params":{"input":[{"text":"hello"}]}}\n'
+    '0:58:14 [receive] turn/start\n{"id":"3","result":{"turn":"c5e4"}}\nThat is the whole log.'
+)
 TRACE = 'Traceback (most recent call last):\n  File "/srv/harbour/upload.py", line 595, in run'
 POWERSHELL = (
     "PS C:\\harbour> docker compose ps\nNAME    IMAGE    STATUS\nuploader  harbour:2  Up 3 minutes (healthy)"
@@ -34,7 +39,10 @@ CONSOLE = (
         ("user", "I ran it again, look at the log of the harbour, I think it is the lock", False),
         ("user", "我运行了，你看一下日志，不知道为什么没有生效", False),
         ("user", "Question: Which lock is the uploader's?\nAnswer: The one of the harbour", True),
-        ("user", LONG, True),
+        ("user", LONG, False),
+        ("agent", LONG, True),
+        ("agent", HEADING, False),
+        ("agent", SENT, False),
         ("agent", TRACE, False),
         ("user", POWERSHELL, False),
         ("user", CONSOLE, False),
