@@ -211,13 +211,11 @@ def made_up() -> Iterator[Doc]:
         turns = [
             ("user", f"Please look at the {one} of the {two}: {'again ' * again}the {three} is wrong."),
             ("assistant", f"The {two} is read before the {three}, as {words.text(80)}"),
-            (
-                "user",  # a fact, as a question or a few words of the person are not told
-                f"And the {four} must give the {one} back once the {three} has been found, since whoever"
-                f" comes next needs it, and nobody can go on with the {two} before.",
-            ),
+            ("user", "And then?"),
             (
                 "assistant",
+                f"The {four} must give the {one} back once the {three} has been found, since whoever comes"
+                f" next needs it, and nobody can go on with the {two} before.\n\n"
                 f"The cause was the {five} in the {six}: it kept the {seven} of each {four} for too long. We"
                 f" decided to leave the {eight} out of the {five} and to compute the {seven} first.",
             ),
