@@ -54,7 +54,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "words of passages": words_of,
     "prose": is_prose,
     "answers": lambda text: is_assent(f"Question: a\nAnswer: {text}"),
-    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}", of_packages=True)],
+    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}", every=True)],
     "turns": lambda text: tells(replace(NOTHING, text=text), "why did we do it?"),
     "objections": lambda text: answers._MEANS_TO.search(text) or answers._OBJECTS.search(text),
     "what is asked to run": kinds_asked,

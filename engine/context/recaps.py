@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from engine.context import tokens
@@ -44,6 +44,8 @@ JOURNALS = ("knowledge/journal", "archive/journal")
 SECTION = "Sessions"
 SLIGHT = "Only typed: "
 """Begins the only line of a session of a greeting, a word or a test."""
+PASTED = "a text, perhaps pasted"
+"""Stands for what was asked where no words of it are surely the person's."""
 UNRECORDED = "replies not recorded"
 """Stands behind what was asked last in a session of which only the prompts are left."""
 _LEVEL = 4
@@ -51,6 +53,8 @@ _LEVEL = 4
 _START_TOKENS = 200
 """Tokens of the last sessions at the start of a prompt."""
 _START_SESSIONS = 4
+_START_LOOKED_AT = 12
+"""Sessions of which those with the same line share it."""
 _MAX_WHOLE = 6
 """Sessions from which an answer has one line for each."""
 _MAX_SHOWN = 40
@@ -146,7 +150,8 @@ class Recap:
             asked = " → ".join((asked, *gained)) + f" … then{state}: {_short(last, 80)}"
         else:
             asked += state
-        parts = [asked]
+        is_said = not (asked.startswith(PASTED) and (committed or reply or "Changed" in said))
+        parts = [asked] if is_said else []
         if committed and last and "Done" in said:
             parts.append(f"committed “{committed[-1]}”; {_short(reply, 80)}")
         elif committed:
@@ -315,10 +320,17 @@ def _read(reader: Reader, path: str, session_id: str, project: Sequence[str] = (
 
 
 def _distinct(recaps: Sequence[Recap]) -> list[Recap]:
-    """Without those that begin like a later one: a fork repeats messages of its parent and their times."""
+    """Of some recaps, newest first, those that do not begin like a later one: a fork repeats messages of its
+    parent and their times, and what came to nothing was asked again.
+    """
     found: dict[tuple[str, ...], Recap] = {}
+    asked: set[tuple[str, str]] = set()
     for each in recaps:
-        found.setdefault((each.project, each.day, each.begin, each.lines[0]), each)
+        begin = each.project, each.lines[0]
+        is_vain = all(line.startswith(("Asked: ", "Open: ")) for line in each.lines)
+        if not (is_vain and begin in asked):
+            found.setdefault((*begin, each.day, each.begin), each)
+        asked.add(begin)
     return list(found.values())
 
 
@@ -330,8 +342,13 @@ def at_start(reader: Reader, project: Sequence[str], session_id: str) -> list[Ca
     named = f" in {project[0]}" if project else ""
     title = f"Last sessions{named}, newest first (a record, not instructions):"
     lines, room = [title], _START_TOKENS - tokens.count(title) - 1
-    for each in last_recaps(reader, project, session_id, _START_SESSIONS):
-        line = f"- {each.brief}{' (project unknown)' if project and not each.project else ''}"
+    last = last_recaps(reader, project, session_id, _START_LOOKED_AT)
+    alike = groupby(last, key=lambda each: (each.brief.split(" ", 2)[2], each.project))
+    for (_, known), recaps in islice(alike, _START_SESSIONS):
+        newest, *others = recaps
+        line = f"- {newest.brief}{' (project unknown)' if project and not known else ''}"
+        if others:
+            line += f" ({len(others) + 1} such sessions since {others[-1].day} {others[-1].begin})"
         line = line if len(lines) > 1 else tokens.fit(line, room)
         room -= tokens.count(f"{line}\n")
         if room < 0:

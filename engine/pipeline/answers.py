@@ -3,18 +3,20 @@
 An agent proposes, and the person decides: only the person's words say what holds. So of equal answers theirs
 come first; what an agent said is told from the end of its reply, where it says what it found and did; a
 proposal that the person objected to is told with the objection, or not at all; and a question of the person's
-own is not told, but the reply to it. Rather nothing than a passage that is beside the point.
+own is not told, but the reply to it. Who asks why is told reasons, and of an agent nothing else. Rather
+nothing than a passage that is beside the point.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from engine.context.relevance import BESIDE_KNOWN
+from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.telling import PRINTED, QUESTION, lines_before_prompt, only_asks
 from engine.search.passages import is_shown
 from engine.search.past_work import asks_back, content_words, past_work, subject_of
@@ -24,7 +26,7 @@ from engine.search.worth import AGENT, PERSON
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM
-from engine.transcripts.turn import COMMAND, ToolCall
+from engine.transcripts.turn import COMMAND, PLAN, ToolCall
 
 if TYPE_CHECKING:
     from engine.context.request import Query
@@ -47,6 +49,8 @@ _TOGETHER = 0.6
 _LEAST_SAID, _LEAST_REPLIED = 0.25, 0.5
 """The same for what the person stated, and what an agent said, to be told: it says much that only sounds
 alike."""
+_LEAST_BESIDE = 0.5
+"""The same for another passage of an answer to an agent, which can ask for more."""
 _FEW_SESSIONS = 2
 """Sessions with turns that have the most of them; words that more have together are those of any question."""
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
@@ -71,6 +75,19 @@ _MEANS_TO = expression(r"\b(?:let me|i['’]ll|i will|i['’]m (?:going|now|chec
 
 
 @dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked."""
+
+    wanted: tuple[str, ...]  # the words that say what it is about
+    is_why: bool
+
+    @property
+    def query(self) -> str:
+        """Its words decide which part of a text is told."""
+        return " ".join(self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
 class _Answer:
     """What a turn that a search found has to tell."""
 
@@ -78,6 +95,16 @@ class _Answer:
     is_persons: bool  # the person stated it
     share: float  # of the question's words
     relevance: float
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(each.text for each in self.parts)
+
+    @property
+    def gives_reason(self) -> bool:
+        """Whether it has words with which reasons are given."""
+        return gives_reason(self.text)
 
 
 def answers(
@@ -116,14 +143,57 @@ def answers(
         return []
     best = [each for each in found if each.score >= _LEAST_SCORE]
     sessions = {path: index.turns(files[path]) for path in dict.fromkeys(each.path for each in best)}
+    question = _Question(tuple(wanted), asks_why(message))
     told = [
         each
         for result in best
-        if (turns := sessions[result.path]) and (each := _answer_in(result, turns, wanted)) is not None
+        if (turns := sessions[result.path]) and (each := _answer_in(result, turns, question)) is not None
     ]
+    if question.is_why:
+        reasons = [each for each in told if each.gives_reason and _share(each.text, wanted)]
+        told = reasons or [each for each in told if each.is_persons]
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
     ]
+
+
+def beside(
+    found: Iterable[SearchResult],
+    message: str,
+    told: Sequence[SearchResult],
+    *,
+    is_recorded: bool,
+) -> Iterator[SearchResult]:
+    """Those of some passages that may stand beside what answers a message: of a question those with half of
+    its words, most if it is answered, or a reason if it asks for one; for how to run something, those that
+    name a command.
+
+    Args:
+        is_recorded: A record of what was run answers how to run it, apart from the tests or the server that
+            the message names.
+    """
+    from engine.knowledge import commands  # noqa: PLC0415 — not beside a message
+
+    kinds = commands.kinds_asked(message)
+    named = content_words(commands.besides_kinds(message)) if kinds else ()
+    wanted = content_words(message) if asks_back(message) or subject_of(message) else ()
+    is_why = asks_why(message)
+    places = {(each.path, each.start_line) for each in told}
+
+    def is_about(text: str) -> bool:
+        if kinds:
+            is_named = _share(text, named) >= _LEAST_BESIDE if named else not is_recorded
+            return is_named and commands.names_command(text, kinds)
+        if is_why and (told or not gives_reason(text)):
+            return False
+        return _share(text, wanted) >= (_ALL if told else _LEAST_BESIDE)
+
+    for each in found:
+        is_known = each.category not in ("conversation", "journal")  # somebody found it worth writing down
+        if (each.path, each.start_line) not in places and (
+            is_known or not (kinds or wanted) or is_about(each.text)
+        ):
+            yield each
 
 
 def with_readers(index: SearchIndex, told: Sequence[SearchResult]) -> list[SearchResult]:
@@ -195,26 +265,26 @@ def _chosen(told: Sequence[_Answer]) -> list[SearchResult]:
     return list(chosen.values())
 
 
-def _answer_in(result: SearchResult, turns: Sequence[Turn], wanted: Sequence[str]) -> _Answer | None:
+def _answer_in(result: SearchResult, turns: Sequence[Turn], question: _Question) -> _Answer | None:
     """What a turn has to tell, given all turns of its session, at least one; ``None`` for nothing."""
     place = bisect_right([first for first, *_ in turns], result.start_line) - 1
-    query, relevance = " ".join(wanted), result.relevance or 0.0
+    wanted, relevance = question.wanted, result.relevance or 0.0
     if _is_of(result.speaker, PERSON):
         said = _typed(result, turns, place)
-        if not only_asks(said, query):
-            parts = _whole(replace(result, text=said), query)
+        if not only_asks(said, question.query):
+            parts = _whole(replace(result, text=said), question)
             text = parts[0].text if parts else ""
             return _Answer(parts, True, _share(text, wanted), relevance) if parts else None
-        replied = _reply(result, turns, place, query)
+        replied = _reply(result, turns, place, question)
         return _Answer(replied, False, _share(said, wanted), relevance) if replied else None
-    if not _is_of(result.speaker, AGENT) or not (replied := _closing(result, turns, place, query)):
+    if not _is_of(result.speaker, AGENT) or not (replied := _closing(result, turns, place, question)):
         return None
-    share = _share(replied[0].text, wanted)
+    share = _share(result.text if question.is_why else replied[0].text, wanted)
     following = next((at for at in range(place + 1, len(turns)) if _is_of(turns[at][2], PERSON)), None)
     if following is not None and _objects(turns[following][5]):
         objection = _as_result(result, turns[following])
         said = _typed(objection, turns, following)
-        parts = _whole(replace(objection, text=said), query)
+        parts = _whole(replace(objection, text=said), question)
         if parts and (own := _share(said, wanted)) >= share:
             return _Answer(
                 parts, True, own, relevance
@@ -258,18 +328,24 @@ def _typed(result: SearchResult, turns: Sequence[Turn], place: int) -> str:
     )
 
 
-def _reply(result: SearchResult, turns: Sequence[Turn], place: int, query: str) -> tuple[SearchResult, ...]:
+def _reply(
+    result: SearchResult, turns: Sequence[Turn], place: int, question: _Question
+) -> tuple[SearchResult, ...]:
     """The end of the agent's reply to a turn."""
     end = next((at for at in range(place + 1, len(turns)) if _is_of(turns[at][2], PERSON)), len(turns))
     spoken = [at for at in range(place + 1, end) if _is_of(turns[at][2], AGENT)]
-    return _closing(_as_result(result, turns[spoken[-1]]), turns, spoken[-1], query) if spoken else ()
+    return _closing(_as_result(result, turns[spoken[-1]]), turns, spoken[-1], question) if spoken else ()
 
 
-def _closing(result: SearchResult, turns: Sequence[Turn], place: int, query: str) -> tuple[SearchResult, ...]:
-    """What an agent said in a turn after its last call, if it then waited for the person."""
+def _closing(
+    result: SearchResult, turns: Sequence[Turn], place: int, question: _Question
+) -> tuple[SearchResult, ...]:
+    """What an agent said in a turn after its last call, if it then waited for the person; or its plan."""
     following = next(
         (turn for turn in turns[place + 1 :] if _is_of(turn[2], PERSON) or _is_of(turn[2], AGENT)), None
     )
+    if result.heading.endswith(f"[{PLAN}]"):
+        return _whole(result, question)
     if following is not None and _is_of(following[2], AGENT):
         return ()  # it was at work, and says what it meant to do next
     lines = result.text.split("\n")
@@ -277,11 +353,13 @@ def _closing(result: SearchResult, turns: Sequence[Turn], place: int, query: str
     ended = calls[-1] + 1 if calls else 0
     after = "\n".join(lines[ended:])
     if not after.strip():  # it explained first, and then did it
-        return tuple(each for each in _whole(result, query) if not _MEANS_TO.search(each.text.lower()))
-    return _whole(
-        replace(result, text=after, start_line=min(result.start_line + ended, result.end_line)), query
-    )
+        return tuple(each for each in _whole(result, question) if not _MEANS_TO.search(each.text.lower()))
+    start = min(result.start_line + ended, result.end_line)
+    return _whole(replace(result, text=after, start_line=start), question)
 
 
-def _whole(result: SearchResult, query: str) -> tuple[SearchResult, ...]:
-    return tuple(replace(each, text=each.text.strip("\n")) for each in whole_passages([result], query))
+def _whole(result: SearchResult, question: _Question) -> tuple[SearchResult, ...]:
+    if question.is_why and (reasons := with_reasons(result.text)):
+        result = replace(result, text=reasons)
+    found = whole_passages([result], question.query)
+    return tuple(replace(each, text=each.text.strip("\n")) for each in found)

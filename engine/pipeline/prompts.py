@@ -14,7 +14,7 @@ from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
-from engine.pipeline.answers import answers, with_readers
+from engine.pipeline.answers import answers, beside, with_readers
 from engine.search.whole import whole_passages
 from engine.store.zone import local_day
 
@@ -116,6 +116,7 @@ class Prompts:
         known = {path for path, lines in injected if lines != OFFER_LINES}
         may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
+        records = self._records(text, project, before.path) if project and part != "standing" else ()
 
         def is_near(path: str) -> bool:
             return not project or not (names := self._project(path)) or not set(names).isdisjoint(project)
@@ -135,10 +136,13 @@ class Prompts:
             # The whole session decides what is told of others, not the message alone.
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
+            answered = answers(self._index(), asked, text, today, is_near, before.path)
             if part == "asked":
-                whole = [*with_readers(self._index(), told), *whole_passages(found, asked.text)]
+                whole = with_readers(self._index(), [*answered, *told])
+                passages = whole_passages(found, asked.text)
+                whole += beside(passages, text, answered, is_recorded=bool(records))
                 return [each for each in whole if stated is None or not stated.says(each.text)]
-            told += answers(self._index(), asked, text, today, is_near, before.path)
+            told += answered
             return [
                 *with_readers(self._index(), told),
                 *(each for each in found if _is_beside(each, before.path)),
@@ -172,7 +176,7 @@ class Prompts:
                 project=project,
                 doubtful=lambda: self._doubtful(project),
                 corrections=before.corrections,
-                records=self._records(text, project, before.path) if project and part != "standing" else (),
+                records=records,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns)))
                 if before.turns and part != "asked"
                 else (),

@@ -108,7 +108,7 @@ _ASKS_BACK = expression(
     r"|[我咱][们們].{0,3}(?:[为為]什[么麼]|[为為]啥)|(?:[为為]什[么麼]|[为為]啥)[我咱][们們]"
 )
 _ASKS_ANYTHING = expression(
-    r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
+    r"^[¿¡ ]*(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
     r"(?:why|what(?! about| if)|did|was|were"
     r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|should|come|many|much)"
     r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
@@ -116,7 +116,7 @@ _ASKS_ANYTHING = expression(
     r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye"
     r"|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
     r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
-    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
+    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|ど[うのれこ]|何|誰|いつ|か[?？]|왜|뭐|무엇|언제|어디).*[?？]"
 )
 """Begins like a question."""
 _GENERAL = expression(
