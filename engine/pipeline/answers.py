@@ -19,7 +19,7 @@ from engine.context.relevance import BESIDE_KNOWN
 from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.telling import PRINTED, QUESTION, lines_before_prompt, only_asks
 from engine.search.passages import is_shown
-from engine.search.past_work import asks_back, content_words, past_work, subject_of
+from engine.search.past_work import asks_back, content_words, is_question, past_work, subject_of
 from engine.search.query import literal_terms
 from engine.search.whole import whole_passages
 from engine.search.worth import AGENT, PERSON
@@ -151,7 +151,8 @@ def answers(
     ]
     if question.is_why:
         reasons = [each for each in told if each.gives_reason and _share(each.text, wanted)]
-        told = reasons or [each for each in told if each.is_persons]
+        decided = [each for each in told if each.is_persons and _OBJECTS.search(each.text.lower())]
+        told = [*reasons, *decided] if reasons else [each for each in told if each.is_persons]
     return [
         replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
     ]
@@ -176,7 +177,7 @@ def beside(
 
     kinds = commands.kinds_asked(message)
     named = content_words(commands.besides_kinds(message)) if kinds else ()
-    wanted = content_words(message) if asks_back(message) or subject_of(message) else ()
+    wanted = content_words(message) if asks_back(message) or is_question(message) else ()
     is_why = asks_why(message)
     places = {(each.path, each.start_line) for each in told}
 
@@ -240,7 +241,10 @@ def _known(found: Sequence[SearchResult], wanted: Sequence[str]) -> tuple[str, .
 def _share(text: str, wanted: Sequence[str]) -> float:
     """The share of some words that the prose of a turn has, or forms of them."""
     said = _words(text)
-    held = [any(word.startswith(stem) for word in said) for stem in map(_stem, wanted)]
+    held = [
+        word in said if not word.isalpha() else any(each.startswith(_stem(word)) for each in said)
+        for word in wanted
+    ]
     return sum(held) / max(len(held), 1)
 
 

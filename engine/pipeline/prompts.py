@@ -137,12 +137,12 @@ class Prompts:
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
             answered = answers(self._index(), asked, text, today, is_near, before.path)
+            told = [*answered, *(each for each in told if not _overlaps(each, answered))]
             if part == "asked":
-                whole = with_readers(self._index(), [*answered, *told])
+                whole = with_readers(self._index(), told)
                 passages = whole_passages(found, asked.text)
                 whole += beside(passages, text, answered, is_recorded=bool(records))
                 return [each for each in whole if stated is None or not stated.says(each.text)]
-            told += answered
             return [
                 *with_readers(self._index(), told),
                 *(each for each in found if _is_beside(each, before.path)),
@@ -187,6 +187,14 @@ class Prompts:
                 held_from=held_from,
             )
         )
+
+
+def _overlaps(result: SearchResult, others: Sequence[SearchResult]) -> bool:
+    """Whether a passage has lines of others."""
+    return any(
+        each.path == result.path and each.start_line <= result.end_line and result.start_line <= each.end_line
+        for each in others
+    )
 
 
 def _is_beside(result: SearchResult, conversation: str) -> bool:

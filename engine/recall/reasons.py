@@ -17,7 +17,7 @@ _REASON = expression(
     r"\b(?:because|since(?! (?:then|last|the (?:last|first|start|beginning)|yesterday|version|\d))|so that"
     r"|in order (?:to|not)|due to|caused by|the (?:root )?(?:cause|reason)s?\b|that(?:['’]s| is) why"
     r"|(?:the|core|real|actual) (?:issue|problem|culprit)(?: here)? (?:is|was)|otherwise"
-    r"|to (?:avoid|prevent|keep|ensure)|leads? to|results? in|requires?|rather than|instead of|no longer"
+    r"|to (?:avoid|prevent|keep|ensure)|leads? to|results? in|requires?|no longer"
     r"|(?:isn['’]t|aren['’]t|wasn['’]t|not) (?:usable|needed|necessary|supported|available|possible)"
     r"|doesn['’]t (?:need|have|support|work|exist)"
     r"|weil|damit|denn\b|deshalb|sonst|ursache|grund dafür"
