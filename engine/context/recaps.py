@@ -72,6 +72,7 @@ _BLOCK = expression(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{
 _HEADING = expression(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
 """The heading path of a recap in the index."""
 _COMMIT = expression(r"commit “([^”]+)”")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _JOURNAL = expression(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
 
 
@@ -495,6 +496,7 @@ def _committed(changed: str) -> list[str]:
 
 
 def _short(text: str, limit: int) -> str:
-    """The first sentence of a text, or as many words as fit."""
+    """The first sentence of a text, or as many words as fit; half as many letters if each is a syllable."""
+    limit -= min(len(_WIDE.findall(text[:limit])), limit // 2)
     first = SENTENCE_END.split(text, maxsplit=1)[0]
     return shortened(first if len(first) >= limit // 3 else text, limit)
