@@ -49,6 +49,8 @@ _TOGETHER = 0.6
 _LEAST_SAID, _LEAST_REPLIED = 0.25, 0.5
 """The same for what the person stated, and what an agent said, to be told: it says much that only sounds
 alike."""
+_LEAST_OWN = 0.4
+"""The same for a reason of the person's to come first."""
 _LEAST_BESIDE = 0.5
 """The same for another passage of an answer to an agent, which can ask for more."""
 _FEW_SESSIONS = 2
@@ -154,7 +156,8 @@ def answers(
         decided = [each for each in told if each.is_persons and _OBJECTS.search(each.text.lower())]
         told = [*reasons, *decided] if reasons else [each for each in told if each.is_persons]
     return [
-        replace(each, worth=each.relevance, why="the message asks back about it") for each in _chosen(told)
+        replace(each, worth=each.relevance, why="the message asks back about it")
+        for each in _chosen(told, question)
     ]
 
 
@@ -185,8 +188,8 @@ def beside(
         if kinds:
             is_named = _share(text, named) >= _LEAST_BESIDE if named else not is_recorded
             return is_named and commands.names_command(text, kinds)
-        if is_why and (told or not gives_reason(text)):
-            return False
+        if is_why:
+            return not told and _share(with_reasons(text), wanted) >= _LEAST_BESIDE
         return _share(text, wanted) >= (_ALL if told else _LEAST_BESIDE)
 
     for each in found:
@@ -259,9 +262,17 @@ def _stem(word: str) -> str:
     return word[: max(least, len(word) - _ENDING)]
 
 
-def _chosen(told: Sequence[_Answer]) -> list[SearchResult]:
-    """Those with the most words of the question; of equal ones, what the person stated."""
-    ranked = sorted(told, key=lambda each: (-each.share, not each.is_persons, -each.relevance))
+def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
+    """Those with the most words of the question; of equal ones, what the person stated, and first of all the
+    person's reasons.
+    """
+
+    def is_reason(each: _Answer) -> bool:
+        return question.is_why and each.is_persons and each.gives_reason and each.share >= _LEAST_OWN
+
+    ranked = sorted(
+        told, key=lambda each: (not is_reason(each), -each.share, not each.is_persons, -each.relevance)
+    )
     chosen: dict[str, SearchResult] = {}
     for each in ranked:
         if len(chosen) < _MOST and each.share >= (_LEAST_SAID if each.is_persons else _LEAST_REPLIED):
