@@ -99,7 +99,13 @@ class Recap:
     @property
     def is_slight(self) -> bool:
         """Whether nothing was asked and done that others should make room for."""
-        return self.lines[0].startswith(SLIGHT)
+        is_pasted = self.lines[0].startswith(f"Asked: {PASTED}")
+        return self.lines[0].startswith(SLIGHT) or (is_pasted and self.is_vain)
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether nothing came of what was asked."""
+        return all(line.startswith(("Asked: ", "Open: ")) for line in self.lines)
 
     def is_in(self, project: Sequence[str]) -> bool:
         """Whether it is of a project, by its names, or may be: of some prompts the folder is not known."""
@@ -131,7 +137,7 @@ class Recap:
 
         The subject of a commit says what came of a session better than an agent's last words.
         """
-        if self.is_slight:
+        if self.lines[0].startswith(SLIGHT):
             return f"{self.day} {self.begin} only typed “{_short(self.lines[0].removeprefix(SLIGHT), 60)}”"
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
         last, left = said.get("Then asked", ""), said.get("Open", "")
@@ -325,13 +331,11 @@ def _distinct(recaps: Sequence[Recap]) -> list[Recap]:
     parent and their times, and what came to nothing was asked again.
     """
     found: dict[tuple[str, ...], Recap] = {}
-    asked: set[tuple[str, str]] = set()
+    asked: set[str] = set()
     for each in recaps:
-        begin = each.project, each.lines[0]
-        is_vain = all(line.startswith(("Asked: ", "Open: ")) for line in each.lines)
-        if not (is_vain and begin in asked):
-            found.setdefault((*begin, each.day, each.begin), each)
-        asked.add(begin)
+        if not (each.is_vain and each.lines[0] in asked):
+            found.setdefault((each.project, each.day, each.begin, each.lines[0]), each)
+        asked.add(each.lines[0])
     return list(found.values())
 
 

@@ -16,6 +16,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from engine.context.relevance import BESIDE_KNOWN
+from engine.knowledge import commands
 from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.telling import PRINTED, QUESTION, lines_before_prompt, only_asks
 from engine.search.passages import is_shown
@@ -25,6 +26,7 @@ from engine.search.whole import whole_passages
 from engine.search.worth import AGENT, PERSON
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass
+from engine.store.prose import SENTENCE_END
 from engine.transcripts.injected import BY_PROGRAM
 from engine.transcripts.turn import COMMAND, PLAN, ToolCall
 
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 _MOST = 2
 """Passages told."""
 _SEARCHED = 12
-_LEAST_SCORE = 0.6
-"""Share of the score of the best result."""
+_LEAST_SCORE, _LEAST_TYPED = 0.6, 0.4
+"""Share of the score of the best result, and the same for what the person typed."""
 _LEAST_ABOUT = 0.6
 """Relevance from which a turn answers a question that does not ask back in so many words."""
 _ALL, _SEVERAL = 0.9, 3
@@ -49,8 +51,8 @@ _TOGETHER = 0.6
 _LEAST_SAID, _LEAST_REPLIED = 0.25, 0.5
 """The same for what the person stated, and what an agent said, to be told: it says much that only sounds
 alike."""
-_LEAST_OWN = 0.4
-"""The same for a reason of the person's to come first."""
+_LEAST_OWN = 0.3
+"""The same for a sentence of the person's that gives a reason to come first."""
 _LEAST_BESIDE = 0.5
 """The same for another passage of an answer to an agent, which can ask for more."""
 _FEW_SESSIONS = 2
@@ -58,6 +60,8 @@ _FEW_SESSIONS = 2
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
 """Letters that forms of a word share at least, and the same in East Asian scripts, from a letter on."""
 _ENDING = 3
+_LONGEST_STEM = 6
+_NAME = expression(r"(?<![\w-])(?:--[a-z][\w-]+|[a-z]\w*(?:[-_./:]\w+)+)")
 _CALL = expression(r"> ?(?:\[tool:|→)")
 _OBJECTS = expression(
     r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
@@ -103,11 +107,6 @@ class _Answer:
         """All of it."""
         return "\n".join(each.text for each in self.parts)
 
-    @property
-    def gives_reason(self) -> bool:
-        """Whether it has words with which reasons are given."""
-        return gives_reason(self.text)
-
 
 def answers(
     index: SearchIndex,
@@ -143,16 +142,23 @@ def answers(
         found = _about(found, wanted)
     if not found or not wanted:
         return []
-    best = [each for each in found if each.score >= _LEAST_SCORE]
+    best = [
+        each
+        for each in found
+        if each.score >= (_LEAST_SCORE if _is_of(each.speaker, AGENT) else _LEAST_TYPED)
+    ]
     sessions = {path: index.turns(files[path]) for path in dict.fromkeys(each.path for each in best)}
-    question = _Question(tuple(wanted), asks_why(message))
+    question, kinds = _Question(tuple(wanted), asks_why(message)), commands.kinds_asked(message)
     told = [
         each
         for result in best
         if (turns := sessions[result.path]) and (each := _answer_in(result, turns, question)) is not None
     ]
+    if kinds:
+        told = [each for each in told if commands.names_command(each.text, kinds)]
+    told = [each for each in told if _names_any(each.text, message)] or told
     if question.is_why:
-        reasons = [each for each in told if each.gives_reason and _share(each.text, wanted)]
+        reasons = [each for each in told if gives_reason(each.text) and _share(each.text, wanted)]
         decided = [each for each in told if each.is_persons and _OBJECTS.search(each.text.lower())]
         told = [*reasons, *decided] if reasons else [each for each in told if each.is_persons]
     return [
@@ -176,8 +182,6 @@ def beside(
         is_recorded: A record of what was run answers how to run it, apart from the tests or the server that
             the message names.
     """
-    from engine.knowledge import commands  # noqa: PLC0415 — not beside a message
-
     kinds = commands.kinds_asked(message)
     named = content_words(commands.besides_kinds(message)) if kinds else ()
     wanted = content_words(message) if asks_back(message) or is_question(message) else ()
@@ -188,8 +192,11 @@ def beside(
         if kinds:
             is_named = _share(text, named) >= _LEAST_BESIDE if named else not is_recorded
             return is_named and commands.names_command(text, kinds)
+        figures = [word for word in wanted if not word.isalpha()]
+        if not _names_any(text, message) or (figures and _share(text, figures) < 1.0):
+            return False
         if is_why:
-            return not told and _share(with_reasons(text), wanted) >= _LEAST_BESIDE
+            return not told and _share(with_reasons(text), wanted) >= _LEAST_OWN
         return _share(text, wanted) >= (_ALL if told else _LEAST_BESIDE)
 
     for each in found:
@@ -241,6 +248,13 @@ def _known(found: Sequence[SearchResult], wanted: Sequence[str]) -> tuple[str, .
     return tuple(word for word in wanted if any(each.startswith(_stem(word)) for each in said))
 
 
+def _names_any(text: str, message: str) -> bool:
+    """Whether a text has one of the names in a message, such as ``get_segment``; true if it has none."""
+    names = _NAME.findall(message.casefold())
+    said = text.casefold()
+    return not names or any(name in said for name in names)
+
+
 def _share(text: str, wanted: Sequence[str]) -> float:
     """The share of some words that the prose of a turn has, or forms of them."""
     said = _words(text)
@@ -259,7 +273,7 @@ def _words(text: str) -> tuple[str, ...]:
 def _stem(word: str) -> str:
     """A word without its ending."""
     least = _STEM if word[0] < _WIDE else _WIDE_STEM
-    return word[: max(least, len(word) - _ENDING)]
+    return word[: min(max(least, len(word) - _ENDING), _LONGEST_STEM)]
 
 
 def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
@@ -268,7 +282,9 @@ def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
     """
 
     def is_reason(each: _Answer) -> bool:
-        return question.is_why and each.is_persons and each.gives_reason and each.share >= _LEAST_OWN
+        sentences = filter(gives_reason, SENTENCE_END.split(each.text))
+        is_about = any(_share(sentence, question.wanted) >= _LEAST_OWN for sentence in sentences)
+        return question.is_why and each.is_persons and is_about
 
     ranked = sorted(
         told, key=lambda each: (not is_reason(each), -each.share, not each.is_persons, -each.relevance)

@@ -123,7 +123,7 @@ _ASKS_ANYTHING = expression(
     r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye"
     r"|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
     r"|сколько|чому|що|де|коли|tại sao|vì sao)\b|\b(?:qu|d)'.*\?|\b(?:để|là|làm) gì\b|\bở đâu\b|\bkhi nào\b"
-    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|ど[うのれこ]|何|誰|いつ|か[?？]|왜|뭐|무엇|언제|어디).*[?？]"
+    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|ど[うのれこ]|何|誰|いつ|か[?？]|왜|뭐|무엇|언제|어디|어떻게).*[?？]"
 )
 """Begins like a question."""
 _GENERAL = expression(
@@ -149,7 +149,9 @@ _SMALL = frozenset(
     wie wer wann ist wird werden für nicht kein keine nach aus pourquoi comment quand qui quel quelle sont
     ont pour avec dans sur porque cómo como cuándo cuál quién es son era fue fueron para con sin su onde
     quando qual quem foi não perché dove cosa chi è sono non di gli per waarom hoe waar wanneer wat het een
-    niet tại sao vì là gì thì của cho các những được không có và với để làm dlaczego gdzie kiedy
+    niet trouve find located stored lives 있지 있어 있나
+    tại sao vì là gì thì của cho các những được không có
+    và với để làm dlaczego gdzie kiedy
     nie proč kde kdy jsme neden nasıl nerede
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )

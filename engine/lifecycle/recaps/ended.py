@@ -325,6 +325,7 @@ _PREPARES = expression(
     r"|let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
     r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
     r"|based on my \w+, i|to (?:implement|do|fix|add|achieve|resolve)\b[^,.]{0,60}, (?:i|we)\b"
+    r"|once confirmed"
     r"|looking|reading|running|perfect|great|good|ready to"
     r"|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:(?:now|wait|so),? )?i(?:['’]ll|['’]m (?:going to|using|seeing)| (?:will|can|see|should|must|have to"
