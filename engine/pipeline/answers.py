@@ -159,7 +159,7 @@ def answers(
     told = [each for each in told if _names_any(each.text, message)] or told
     if question.is_why:
         reasons = [each for each in told if gives_reason(each.text) and _share(each.text, wanted)]
-        decided = [each for each in told if each.is_persons and _OBJECTS.search(each.text.lower())]
+        decided = [each for each in told if each.is_persons and _objects(each.text)]
         told = [*reasons, *decided] if reasons else [each for each in told if each.is_persons]
     return [
         replace(each, worth=each.relevance, why="the message asks back about it")

@@ -280,3 +280,26 @@ def test_who_asks_how_to_start_something_gets_passages_that_name_a_command(engin
     say(DAY, "is the server up?", "The server of the harbour is up, and has been for all of the last winter.")
     assert how in (text := recalled(engine, "how do I start the server of the harbour?"))
     assert "all of the last winter" not in text
+
+
+@each_case(
+    "question, told",
+    [
+        ("where is get_berth implemented?", "The list is made by `get_berth` in the module of the harbour."),
+        ("what is phase 20 of the harbour?", "In phase 20 of the harbour the northern pier gets its cranes."),
+        (
+            "what is the --moor flag of the harbour for?",
+            "The flag --moor of the harbour ties ships up at once.",
+        ),
+    ],
+)
+def test_what_a_question_names_stands_in_what_an_agent_is_told(
+    engine: Engine, say: Say, question: str, told: str
+) -> None:
+    say(DAY, "what is new in the harbour?", told)
+    say(
+        DAY,
+        "what else is new?",
+        "The phase of the harbour moon is implemented by the module with the get flag.",
+    )
+    assert told in (text := recalled(engine, question)) and "moon" not in text
