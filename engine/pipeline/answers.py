@@ -61,7 +61,7 @@ _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
 """Letters that forms of a word share at least, and the same in East Asian scripts, from a letter on."""
 _ENDING = 3
 _LONGEST_STEM = 6
-_NAME = expression(r"(?<![\w-])(?:--[a-z][\w-]+|[a-z]\w*(?:[-_./:]\w+)+)")
+_NAME = expression(r"(?<![\w-])(?:--[a-z][\w-]+|[a-z]\w*(?:[-_./]\w+)+)")
 _CALL = expression(r"> ?(?:\[tool:|→)")
 _OBJECTS = expression(
     r"\b(?:no|nope|not|don['’]?t|doesn['’]?t|isn['’]?t|shouldn['’]?t|never|stop|wait"
@@ -160,7 +160,8 @@ def answers(
     if question.is_why:
         reasons = [each for each in told if gives_reason(each.text) and _share(each.text, wanted)]
         decided = [each for each in told if each.is_persons and _objects(each.text)]
-        told = [*reasons, *decided] if reasons else [each for each in told if each.is_persons]
+        stated = [each for each in told if each.is_persons and not asks_why(each.text)]
+        told = [*reasons, *decided] if reasons else stated
     return [
         replace(each, worth=each.relevance, why="the message asks back about it")
         for each in _chosen(told, question)
@@ -201,9 +202,9 @@ def beside(
 
     for each in found:
         is_known = each.category not in ("conversation", "journal")  # somebody found it worth writing down
-        if (each.path, each.start_line) not in places and (
-            is_known or not (kinds or wanted) or is_about(each.text)
-        ):
+        if (each.path, each.start_line) in places or (is_why and wanted and each.category == "journal"):
+            continue
+        if is_known or not (kinds or wanted) or is_about(each.text):
             yield each
 
 
