@@ -282,14 +282,13 @@ def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
     person's reasons.
     """
 
-    def is_reason(each: _Answer) -> bool:
-        sentences = filter(gives_reason, SENTENCE_END.split(each.text))
-        is_about = any(_share(sentence, question.wanted) >= _LEAST_OWN for sentence in sentences)
-        return question.is_why and each.is_persons and is_about
+    def rank(each: _Answer) -> tuple[int, float, bool, float]:
+        sentences = filter(gives_reason, SENTENCE_END.split(each.text) if question.is_why else ())
+        shares = [_share(sentence, question.wanted) for sentence in sentences]
+        is_own = each.is_persons and max(shares, default=0.0) >= _LEAST_OWN
+        return -(bool(shares) + is_own), -each.share, not each.is_persons, -each.relevance
 
-    ranked = sorted(
-        told, key=lambda each: (not is_reason(each), -each.share, not each.is_persons, -each.relevance)
-    )
+    ranked = sorted(told, key=rank)
     chosen: dict[str, SearchResult] = {}
     for each in ranked:
         if len(chosen) < _MOST and each.share >= (_LEAST_SAID if each.is_persons else _LEAST_REPLIED):
