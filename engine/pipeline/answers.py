@@ -10,7 +10,7 @@ nothing than a passage that is beside the point.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -53,8 +53,8 @@ _LEAST_SAID, _LEAST_REPLIED = 0.25, 0.5
 alike."""
 _LEAST_OWN = 0.3
 """The same for a sentence of the person's that gives a reason to come first."""
-_LEAST_BESIDE = 0.5
-"""The same for another passage of an answer to an agent, which can ask for more."""
+_LEAST_BESIDE, _NEARLY = 0.5, 0.7
+"""The same for another passage of an answer to an agent, and the part of the best one's share that it needs."""
 _FEW_SESSIONS = 2
 """Sessions with turns that have the most of them; words that more have together are those of any question."""
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
@@ -156,7 +156,8 @@ def answers(
     ]
     if kinds:
         told = [each for each in told if commands.names_command(each.text, kinds)]
-    told = [each for each in told if _names_any(each.text, message)] or told
+    if not question.is_why:
+        told = [each for each in told if _names_any(each.text, message)] or told
     if question.is_why:
         reasons = [each for each in told if gives_reason(each.text) and _share(each.text, wanted)]
         decided = [each for each in told if each.is_persons and _objects(each.text)]
@@ -169,43 +170,46 @@ def answers(
 
 
 def beside(
-    found: Iterable[SearchResult],
+    found: Sequence[SearchResult],
     message: str,
+    query: str,
     told: Sequence[SearchResult],
     *,
     is_recorded: bool,
-) -> Iterator[SearchResult]:
-    """Those of some passages that may stand beside what answers a message: of a question those with half of
-    its words, most if it is answered, or a reason if it asks for one; for how to run something, those that
-    name a command.
+) -> list[SearchResult]:
+    """The whole passages of some results that may stand beside what answers a message: of a question those
+    with half of its words, its names and figures, or with a reason if it asks for one; for how to run
+    something, those that name a command.
 
     Args:
+        query: Decides which paragraphs of a longer text are kept.
         is_recorded: A record of what was run answers how to run it, apart from the tests or the server that
             the message names.
     """
     kinds = commands.kinds_asked(message)
     named = content_words(commands.besides_kinds(message)) if kinds else ()
     wanted = content_words(message) if asks_back(message) or is_question(message) else ()
-    is_why = asks_why(message)
+    is_why = bool(wanted) and asks_why(message)
+    figures = [word for word in wanted if not word.isalpha()]
     places = {(each.path, each.start_line) for each in told}
 
-    def is_about(text: str) -> bool:
+    def worth(result: SearchResult, text: str) -> float:
+        if result.category not in ("conversation", "journal") or not (kinds or wanted):
+            return 1.0  # somebody found it worth writing down
         if kinds:
             is_named = _share(text, named) >= _LEAST_BESIDE if named else not is_recorded
-            return is_named and commands.names_command(text, kinds)
-        figures = [word for word in wanted if not word.isalpha()]
-        if not _names_any(text, message) or (figures and _share(text, figures) < 1.0):
-            return False
+            return float(is_named and commands.names_command(text, kinds))
         if is_why:
-            return not told and _share(with_reasons(text), wanted) >= _LEAST_OWN
-        return _share(text, wanted) >= (_ALL if told else _LEAST_BESIDE)
+            is_told = result.category == "conversation" and not told
+            return float(is_told and _share(with_reasons(text), wanted) >= _LEAST_OWN)
+        if not _names_any(result.text, message) or (figures and _share(result.text, figures) < 1.0):
+            return 0.0
+        return _share(text, wanted)
 
-    for each in found:
-        is_known = each.category not in ("conversation", "journal")  # somebody found it worth writing down
-        if (each.path, each.start_line) in places or (is_why and wanted and each.category == "journal"):
-            continue
-        if is_known or not (kinds or wanted) or is_about(each.text):
-            yield each
+    passages = [(part, worth(each, part.text)) for each in found for part in whole_passages([each], query)]
+    best = max((share for _, share in passages), default=0.0)
+    least = max(_LEAST_BESIDE, _ALL if told else _NEARLY * best)
+    return [part for part, share in passages if share >= least and (part.path, part.start_line) not in places]
 
 
 def with_readers(index: SearchIndex, told: Sequence[SearchResult]) -> list[SearchResult]:

@@ -15,7 +15,6 @@ from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
 from engine.pipeline.answers import answers, beside, with_readers
-from engine.search.whole import whole_passages
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -140,8 +139,7 @@ class Prompts:
             told = [*answered, *(each for each in told if not _overlaps(each, answered))]
             if part == "asked":
                 whole = with_readers(self._index(), told)
-                passages = whole_passages(found, asked.text)
-                whole += beside(passages, text, answered, is_recorded=bool(records))
+                whole += beside(found, text, asked.text, answered, is_recorded=bool(records))
                 return [each for each in whole if stated is None or not stated.says(each.text)]
             return [
                 *with_readers(self._index(), told),
