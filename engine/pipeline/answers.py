@@ -54,7 +54,7 @@ alike."""
 _LEAST_OWN = 0.3
 """The same for a sentence of the person's that gives a reason to come first."""
 _LEAST_BESIDE, _NEARLY = 0.5, 0.7
-"""The same for another passage of an answer to an agent, and the part of the best one's share that it needs."""
+"""The same for another passage of an answer to an agent, and the part of the best one's share."""
 _FEW_SESSIONS = 2
 """Sessions with turns that have the most of them; words that more have together are those of any question."""
 _STEM, _WIDE_STEM, _WIDE = 4, 2, "\u1100"
@@ -101,6 +101,7 @@ class _Answer:
     is_persons: bool  # the person stated it
     share: float  # of the question's words
     relevance: float
+    is_reply: bool = False  # of an agent to the same question
 
     @property
     def text(self) -> str:
@@ -159,7 +160,9 @@ def answers(
     if not question.is_why:
         told = [each for each in told if _names_any(each.text, message)] or told
     if question.is_why:
-        reasons = [each for each in told if gives_reason(each.text) and _share(each.text, wanted)]
+        reasons = [
+            each for each in told if each.is_reply or (gives_reason(each.text) and _share(each.text, wanted))
+        ]
         decided = [each for each in told if each.is_persons and _objects(each.text)]
         stated = [each for each in told if each.is_persons and not asks_why(each.text)]
         told = [*reasons, *decided] if reasons else stated
@@ -204,7 +207,8 @@ def beside(
             return float(is_told and _share(with_reasons(text), wanted) >= _LEAST_OWN)
         if not _names_any(result.text, message) or (figures and _share(result.text, figures) < 1.0):
             return 0.0
-        return _share(text, wanted)
+        is_near = (result.relevance or 0.0) >= _LEAST_ABOUT  # in other words
+        return max(_share(text, wanted), _LEAST_BESIDE * is_near)
 
     passages = [(part, worth(each, part.text)) for each in found for part in whole_passages([each], query)]
     best = max((share for _, share in passages), default=0.0)
@@ -290,7 +294,7 @@ def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
         sentences = filter(gives_reason, SENTENCE_END.split(each.text) if question.is_why else ())
         shares = [_share(sentence, question.wanted) for sentence in sentences]
         is_own = each.is_persons and max(shares, default=0.0) >= _LEAST_OWN
-        return -(bool(shares) + is_own), -each.share, not each.is_persons, -each.relevance
+        return -(bool(shares) + is_own + each.is_reply), -each.share, not each.is_persons, -each.relevance
 
     ranked = sorted(told, key=rank)
     chosen: dict[str, SearchResult] = {}
@@ -311,7 +315,8 @@ def _answer_in(result: SearchResult, turns: Sequence[Turn], question: _Question)
             text = parts[0].text if parts else ""
             return _Answer(parts, True, _share(text, wanted), relevance) if parts else None
         replied = _reply(result, turns, place, question)
-        return _Answer(replied, False, _share(said, wanted), relevance) if replied else None
+        is_same = not question.is_why or asks_why(said)
+        return _Answer(replied, False, _share(said, wanted), relevance, is_same) if replied else None
     if not _is_of(result.speaker, AGENT) or not (replied := _closing(result, turns, place, question)):
         return None
     share = _share(result.text if question.is_why else replied[0].text, wanted)

@@ -225,6 +225,7 @@ _CUES = frozenset(
 )
 _FRAME = _CUES | frozenset(
     """
+    は が を に で の
     mine hi hello hey ok okay yes well lets go going gone get got getting works thing things stuff task tasks
     job back since much far last previous prior latest recent earlier past first time times day days week end
     ended finish finished stop stopping leaving pause paused start started begin began tell give say know

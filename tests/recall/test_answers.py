@@ -303,3 +303,9 @@ def test_what_a_question_names_stands_in_what_an_agent_is_told(
         "The phase of the harbour moon is implemented by the module with the get flag.",
     )
     assert told in (text := recalled(engine, question)) and "moon" not in text
+
+
+def test_the_reply_to_the_same_why_is_told_without_a_word_of_reasons(told: Told) -> None:
+    question = "why do we have both a gaff and a boat hook on the barge?"
+    reply = "The gaff is for the sail of the barge, the boat hook is for its mooring, and both are of ash."
+    assert reply in told(question, "why do we have both a gaff and a boat hook on the barge, tell me", reply)
