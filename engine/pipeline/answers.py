@@ -101,7 +101,7 @@ class _Answer:
     is_persons: bool  # the person stated it
     share: float  # of the question's words
     relevance: float
-    is_reply: bool = False  # of an agent to the same question
+    is_reply: bool = False  # of an agent to the same "why"
 
     @property
     def text(self) -> str:
@@ -213,6 +213,8 @@ def beside(
     passages = [(part, worth(each, part.text)) for each in found for part in whole_passages([each], query)]
     best = max((share for _, share in passages), default=0.0)
     least = max(_LEAST_BESIDE, _ALL if told else _NEARLY * best)
+    if best < least and not told:  # perhaps in other words
+        least = max(_LEAST_OWN, best)
     return [part for part, share in passages if share >= least and (part.path, part.start_line) not in places]
 
 
@@ -294,7 +296,7 @@ def _chosen(told: Sequence[_Answer], question: _Question) -> list[SearchResult]:
         sentences = filter(gives_reason, SENTENCE_END.split(each.text) if question.is_why else ())
         shares = [_share(sentence, question.wanted) for sentence in sentences]
         is_own = each.is_persons and max(shares, default=0.0) >= _LEAST_OWN
-        return -(bool(shares) + is_own + each.is_reply), -each.share, not each.is_persons, -each.relevance
+        return -((bool(shares) or each.is_reply) + is_own), -each.share, not each.is_persons, -each.relevance
 
     ranked = sorted(told, key=rank)
     chosen: dict[str, SearchResult] = {}
@@ -315,8 +317,9 @@ def _answer_in(result: SearchResult, turns: Sequence[Turn], question: _Question)
             text = parts[0].text if parts else ""
             return _Answer(parts, True, _share(text, wanted), relevance) if parts else None
         replied = _reply(result, turns, place, question)
-        is_same = not question.is_why or asks_why(said)
-        return _Answer(replied, False, _share(said, wanted), relevance, is_same) if replied else None
+        share = _share(said, wanted)
+        is_same = share >= _TOGETHER and asks_why(said)
+        return _Answer(replied, False, share, relevance, is_same) if replied else None
     if not _is_of(result.speaker, AGENT) or not (replied := _closing(result, turns, place, question)):
         return None
     share = _share(result.text if question.is_why else replied[0].text, wanted)
