@@ -1026,6 +1026,9 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
     assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
     shown = "The log of the pier now reads:\n\n```\n1. Wait\n    ```\n    inner\n```\n\n"
     assert ends(f"{shown}Added the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
+    assert ends("export default function Gauge(properties) {\n\nAdded the retry to `client.py`.") == (
+        "Done: Added the retry to `client.py`.",
+    )
     assert ends("<br>\nAdded the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
     thought = "<think>Okay, the next step is to edit the list of gauges.\nNow I have to look at the pier.\n"
     assert ends(f"{thought}</think>\n\nAdded the retry to `client.py`.") == (

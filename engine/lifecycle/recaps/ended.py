@@ -163,7 +163,12 @@ def _tells(text: str, *, is_item: bool, is_over: bool = False) -> bool:
     done, or names it and the work ``is_over``.
     """
     did = says_it_did(text) or (is_item and is_over and _NAMES_WORK.search(text) is not None)
-    if text.endswith(ASKING) or _PREPARES.match(text) or _MUSES.match(text) or proposals.OFFER.search(text):
+    if (
+        text.endswith(_TELLS_NOTHING)
+        or _PREPARES.match(text)
+        or _MUSES.match(text)
+        or proposals.OFFER.search(text)
+    ):
         return False
     if proposals.PASSED.search(text) or (not did and (is_item or _BESIDE.search(text))):
         return False
@@ -380,6 +385,7 @@ _TO_NOBODY = expression(
 )
 """A question that is not put to the person."""
 ASKING = ("?", ":", "？", "：")
+_TELLS_NOTHING = (*ASKING, "{")
 TO_AGENT = expression(r"\A\s*@(?:agent|workspace|terminal|vscode|github)\b\s*")
 """Whom a message in Copilot is for, which stands before the words of its buttons, too."""
 OPENS = (":", "：")
