@@ -309,3 +309,17 @@ def test_the_reply_to_the_same_why_is_told_without_a_word_of_reasons(told: Told)
     question = "why do we have both a gaff and a boat hook on the barge?"
     reply = "The gaff is for the sail of the barge, the boat hook is for its mooring, and both are of ash."
     assert reply in told(question, "why do we have both a gaff and a boat hook on the barge, tell me", reply)
+
+
+def test_a_plan_made_after_others_words_were_read_is_told_as_perhaps_a_quotation(
+    engine: Engine, say: Say, workspace: Path
+) -> None:
+    reason = "The anchor winch moves aft because its chain cuts the forestay."
+    read = "> [tool:WebFetch] https://guide.example/winch → The guide (40 lines)"
+    place = workspace / say(DAY, "where should the anchor winch stand?", read)
+    place.write_text(
+        f"{place.read_text()}\n## 09:02 — agent [plan]\n\n# Plan\n\n{reason}\n\n## 09:03 — agent\n\nMoved.\n"
+    )
+    for subject in ("hemp ropes", "brass lamps", "oak planks"):
+        say(DAY, f"count the {subject} in the shed, please", f"There are twelve {subject} in the shed.")
+    assert f"agent (perhaps quoting): {reason}" in recalled(engine, "why did we move the anchor winch aft?")
