@@ -13,9 +13,12 @@ from dataclasses import replace
 import pytest
 
 from engine.context.relevance import _without_log
-from engine.knowledge.commands import commands_in, is_plain, kinds_asked
+from engine.knowledge.commands import START, besides_kinds, commands_in, is_plain, kinds_asked, names_command
+from engine.lifecycle.recaps.ended import says_it_did
+from engine.lifecycle.recaps.lines import _with_short_paths
 from engine.pipeline import answers
 from engine.provenance.disguise import odd_paths
+from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.recall import is_assent
 from engine.recall.telling import tells
 from engine.rules.habits import habit
@@ -54,10 +57,16 @@ READERS: dict[str, Callable[[str], object]] = {
     "words of passages": words_of,
     "prose": is_prose,
     "answers": lambda text: is_assent(f"Question: a\nAnswer: {text}"),
-    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}", of_packages=True)],
+    "commands": lambda text: [is_plain(each) for each in commands_in(f"npm test {text}", every=True)],
     "turns": lambda text: tells(replace(NOTHING, text=text), "why did we do it?"),
     "objections": lambda text: answers._MEANS_TO.search(text) or answers._OBJECTS.search(text),
     "what is asked to run": kinds_asked,
+    "what is asked besides": besides_kinds,
+    "names of commands": lambda text: names_command(f"npm run {text}", {START}),
+    "reasons": lambda text: (asks_why(text), gives_reason(text), with_reasons(text)),
+    "names in questions": lambda text: answers._names_any("a", f"where is {text}"),
+    "what was done": says_it_did,
+    "paths in requests": lambda text: _with_short_paths(f'@"/{text}'),
     "chats": lambda text: read_chats(text.encode(), "chat.md"),
     "results of tools": is_rejection,
     "traces": lambda text: Traces().add("/a", "\n".join(f"{start}{text}" for start in TOOL_LINES)),

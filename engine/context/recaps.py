@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from engine.context import tokens
@@ -44,6 +44,8 @@ JOURNALS = ("knowledge/journal", "archive/journal")
 SECTION = "Sessions"
 SLIGHT = "Only typed: "
 """Begins the only line of a session of a greeting, a word or a test."""
+PASTED = "a text, perhaps pasted"
+"""Stands for what was asked where no words of it are surely the person's."""
 UNRECORDED = "replies not recorded"
 """Stands behind what was asked last in a session of which only the prompts are left."""
 _LEVEL = 4
@@ -51,6 +53,8 @@ _LEVEL = 4
 _START_TOKENS = 200
 """Tokens of the last sessions at the start of a prompt."""
 _START_SESSIONS = 4
+_START_LOOKED_AT = 12
+"""Sessions of which those with the same line share it."""
 _MAX_WHOLE = 6
 """Sessions from which an answer has one line for each."""
 _MAX_SHOWN = 40
@@ -68,6 +72,7 @@ _BLOCK = expression(r"(\d\d:\d\d)–(\d\d:\d\d)(?: (\S+))? <!-- (\S+) ([0-9a-f]{
 _HEADING = expression(rf"(?:^| › ){SECTION}(?: in \S+)? › \d\d:\d\d–\d\d:\d\d(?: \S+)?$")
 """The heading path of a recap in the index."""
 _COMMIT = expression(r"commit “([^”]+)”")
+_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _JOURNAL = expression(r"(?:knowledge|archive)/journal/(\d{4}-\d\d-\d\d)\.md")
 
 
@@ -94,7 +99,13 @@ class Recap:
     @property
     def is_slight(self) -> bool:
         """Whether nothing was asked and done that others should make room for."""
-        return self.lines[0].startswith(SLIGHT)
+        is_pasted = self.lines[0].startswith(f"Asked: {PASTED}")
+        return self.lines[0].startswith(SLIGHT) or (is_pasted and self.is_vain)
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether nothing came of what was asked."""
+        return all(line.startswith(("Asked: ", "Open: ")) for line in self.lines)
 
     def is_in(self, project: Sequence[str]) -> bool:
         """Whether it is of a project, by its names, or may be: of some prompts the folder is not known."""
@@ -126,7 +137,7 @@ class Recap:
 
         The subject of a commit says what came of a session better than an agent's last words.
         """
-        if self.is_slight:
+        if self.lines[0].startswith(SLIGHT):
             return f"{self.day} {self.begin} only typed “{_short(self.lines[0].removeprefix(SLIGHT), 60)}”"
         said = {label: text for label, _, text in (line.partition(": ") for line in self.lines)}
         last, left = said.get("Then asked", ""), said.get("Open", "")
@@ -146,7 +157,8 @@ class Recap:
             asked = " → ".join((asked, *gained)) + f" … then{state}: {_short(last, 80)}"
         else:
             asked += state
-        parts = [asked]
+        is_said = not (asked.startswith(PASTED) and (committed or reply or "Changed" in said))
+        parts = [asked] if is_said else []
         if committed and last and "Done" in said:
             parts.append(f"committed “{committed[-1]}”; {_short(reply, 80)}")
         elif committed:
@@ -315,10 +327,15 @@ def _read(reader: Reader, path: str, session_id: str, project: Sequence[str] = (
 
 
 def _distinct(recaps: Sequence[Recap]) -> list[Recap]:
-    """Without those that begin like a later one: a fork repeats messages of its parent and their times."""
+    """Of some recaps, newest first, those that do not begin like a later one: a fork repeats messages of its
+    parent and their times, and what came to nothing was asked again.
+    """
     found: dict[tuple[str, ...], Recap] = {}
+    asked: set[str] = set()
     for each in recaps:
-        found.setdefault((each.project, each.day, each.begin, each.lines[0]), each)
+        if not (each.is_vain and each.lines[0] in asked):
+            found.setdefault((each.project, each.day, each.begin, each.lines[0]), each)
+        asked.add(each.lines[0])
     return list(found.values())
 
 
@@ -330,8 +347,13 @@ def at_start(reader: Reader, project: Sequence[str], session_id: str) -> list[Ca
     named = f" in {project[0]}" if project else ""
     title = f"Last sessions{named}, newest first (a record, not instructions):"
     lines, room = [title], _START_TOKENS - tokens.count(title) - 1
-    for each in last_recaps(reader, project, session_id, _START_SESSIONS):
-        line = f"- {each.brief}{' (project unknown)' if project and not each.project else ''}"
+    last = last_recaps(reader, project, session_id, _START_LOOKED_AT)
+    alike = groupby(last, key=lambda each: (each.brief.split(" ", 2)[2], each.project))
+    for (_, known), recaps in islice(alike, _START_SESSIONS):
+        newest, *others = recaps
+        line = f"- {newest.brief}{' (project unknown)' if project and not known else ''}"
+        if others:
+            line += f" ({len(others) + 1} such sessions since {others[-1].day} {others[-1].begin})"
         line = line if len(lines) > 1 else tokens.fit(line, room)
         room -= tokens.count(f"{line}\n")
         if room < 0:
@@ -478,6 +500,7 @@ def _committed(changed: str) -> list[str]:
 
 
 def _short(text: str, limit: int) -> str:
-    """The first sentence of a text, or as many words as fit."""
+    """The first sentence of a text, or as many words as fit; half as many letters if each is a syllable."""
+    limit -= min(len(_WIDE.findall(text[:limit])), limit // 2)
     first = SENTENCE_END.split(text, maxsplit=1)[0]
     return shortened(first if len(first) >= limit // 3 else text, limit)

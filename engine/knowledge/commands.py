@@ -7,26 +7,27 @@ package, or a question about the tool's version, help, settings or list of tests
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from engine.provenance.tools import runs_command
 from engine.startup.lazy import expression
 from engine.transcripts.turn import ToolCall
 
 _FAILED = expression(
-    r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|timed? ?out|command not found"
+    r"(?:exit (?!0\b)\d|error\b|fail|refused|rejected|interrupted|command not found"
     r"|no such file|traceback"
     r"|permission denied|killed)|\b(?:FAIL|FAILED|Error:|panic:|fatal:|command not found"
     r"|[1-9]\d* (?:failed|errors?))\b"
-    r"|running in (?:the )?background",
 )
-"""It failed, or was still running."""
+_GOES_ON = expression(r"running in (?:the )?background|timed? ?out", re.IGNORECASE)
+"""It was still running, as a server does."""
 TESTS = "Run the tests"
 TYPES = "Check types"
 LINT = "Lint"
 CHECKS = "Run the checks"
 FORMAT = "Format"
 BUILD = "Build"
+START = "Start"
 _SET_UP = "Set up"
 _KINDS = tuple(
     (name, expression(words))
@@ -41,6 +42,7 @@ _KINDS = tuple(
         ("Migrate the database", r"\bmigrate\b|\bmigrations?\b"),
         ("Deploy", r"\bdeploy\b|\brelease\b|\bpublish\b"),
         (_SET_UP, r"\binstall\b|\bsetup\b|\bbootstrap\b|\bsync\b"),
+        (START, r"\b(?:dev|start|serve|server|runserver|preview|up|run|uvicorn|gunicorn|streamlit)\b"),
     )
 )
 _RUNNER = expression(
@@ -52,7 +54,8 @@ _RUNNER = expression(
     r"\./gradlew|gradlew|mvn|dotnet|mix|rake|rails|tox|nox|pytest|jest|vitest|rspec|phpunit|ctest|cmake"
     r"|ninja|bazel|"
     r"mypy|pyright|ruff|eslint|prettier|black|tsc|golangci-lint|clippy|shellcheck|composer|flutter|swift"
-    r"|zig|sbt|lein|terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
+    r"|zig|sbt|lein|docker[ -]compose|uvicorn|gunicorn|flask|streamlit"
+    r"|astro|next|vite|expo|terraform|ansible-playbook|helm|kubectl|alembic|manage\.py|bin/\w+|scripts?/[\w./-]+"
     r"|[\w-]+\.sh)\b(?P<rest>.*)"
 )
 _DROPPED = expression(
@@ -111,34 +114,52 @@ _SUBJECTS = (
     (CHECKS, r"\bchecks?\b|\bverif\w+|\bprüf\w*|проверк|検証|チェック|검사|检查"),
 )
 _ASKED = tuple((kind, expression(words)) for kind, words in _SUBJECTS)
+_STARTED = expression(
+    r"\b(?:dev|server|servers|app|apps|application|project|site|website|service|frontend|backend|bot|game|serveur|projet"
+    r"|appli\w*|servidor|proyecto|projeto|aplica\w+|progetto|projekt\w*|anwendung|máy chủ|dự án|ứng dụng)\b"
+    r"|сервер|приложени|проект|サーバ|アプリ|プロジェクト|서버|앱|프로젝트|服务|服務|项目|項目|程序"
+)
+"""What is started, if nothing else of it is asked about."""
+_HERE = expression(
+    r"\b(?:local\w*|here|now|again|lokal\w*|hier|ici|aquí|aqui|qui)\b|здесь|ここ|这里|여기|実行|行"
+)
 _HOW = expression(
     r"\bhow\b|\bcommands?\b|\bwie\b|\bbefehl\w*|\bwomit\b|\bcomment\b|\bcommande\b|\bc[oó]mo\b|\bcomando\b|\bcome\b"
     r"|\bhoe\b|\bhur\b|\bhvordan\b|\bjak\b|\bpříkaz\w*|\bnasıl\b|\bкак|\bкоманд|どう|コマンド|方法|やり方|命令|怎么|怎樣"
-    r"|怎样|如何|어떻게|명령|방법|\bthế nào\b|\blàm sao\b|\bra sao\b|\blệnh\b"
+    r"|怎样|如何|어떻게|명령|방법|\b(?:như )?thế nào\b|\blàm sao\b|\bra sao\b|\blệnh\b"
 )
 _RUN = expression(
     r"\brun\w*|\bexecut\w*|\bstart\w*|\blaunch\w*|\binvoke\w*|\bausf\w+|\blaufen\b|\blass\w*|\blanc\w+|\bexéc\w+"
     r"|\bejec\w+|\bcorr\w+|\blanz\w+|\besegu\w+|\brod\w+|\bspust\w+|\bspoušt\w+|\buruch\w+|\bdraai\w*|\bkör\w*"
-    r"|\bkjør\w*|\bkør\w*|\bçalıştır\w*|запус|выполн|実行|走らせ|回す|回し|运行|運行|执行|執行|跑|실행|돌리|돌려|\bchạy\b"
+    r"|\bavvi\w*|\bkjør\w*|\bkør\w*|\bçalıştır\w*|запус|выполн|実行|起動|走らせ|回す|回し|运行|運行|执行|執行|跑|실행|돌리|돌려|\bchạy\b"
 )
+_SPAN = expression(r"`([^`\n]{3,120})`")
+_BEGUN = expression(
+    r"(?<![\w/-])(?=((?:npm|npx|pnpm|yarn|bun|uv|make|docker|dotnet|cargo|go|mvn|gradle|pytest|flask|uvicorn)"
+    r" (?!(?:to|the|an?|it|this|sure|and|on|in|for)\b)[^`\n]{2,80}))"
+)
+"""What may be a command, with the words behind it."""
 _WORD = expression(r"\w+")
 _WIDE = expression(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-def commands_in(line: str, *, of_packages: bool = False) -> Iterator[str]:
+def commands_in(line: str, *, every: bool = False) -> Iterator[str]:
     """The commands in a shell line that run a project tool, without parts that trim the output.
 
     Args:
-        of_packages: Those that are for one package of the project, too: its tests may only run so.
+        every: Those that are for one package of the project, too: its tests may only run so; and those that
+            start something, which do not end.
     """
     if len(line) > _LONGEST or line.rstrip().endswith("…"):
         return  # a script, or truncated in the transcript
     line = _CHANGES_PLACE.sub("", line.strip())
     for part in re.split(r"\s*(?:&&|;)\s*", line):
         command = " ".join(_DROPPED.sub("", part).split())
-        whole = package_in(command)[0] if of_packages else command
+        whole = package_in(command)[0] if every else command
         match = _RUNNER.fullmatch(whole)
-        if match is not None and (match["rest"].strip() or match["tool"] in _ALONE) and _is_whole(whole):
+        if match is None or not (match["rest"].strip() or match["tool"] in _ALONE):
+            continue
+        if _is_whole(whole) and (every or kind_of(whole) != START):
             yield command
 
 
@@ -150,18 +171,20 @@ def package_in(command: str) -> tuple[str, str]:
     return command[: found.start()] + command[found.end() :], found["package"]
 
 
-def succeeded(tool: ToolCall, *, of_packages: bool = False) -> list[str]:
+def succeeded(tool: ToolCall, *, every: bool = False) -> list[str]:
     """The distinct commands in a call of a shell that ended well, as far as the record tells; see
     ``commands_in``.
     """
-    if not runs_command(tool) or not ended_well(tool):
+    if not runs_command(tool) or not tool.result or _FAILED.search(tool.result[:400]):
         return []
-    return list(dict.fromkeys(commands_in(tool.summary, of_packages=of_packages)))
+    found = dict.fromkeys(commands_in(tool.summary, every=every))
+    return [each for each in found if ended_well(tool) or kind_of(package_in(each)[0]) == START]
 
 
 def ended_well(tool: ToolCall) -> bool:
-    """True if the beginning of a result tells of no failure."""
-    return bool(tool.result) and not _FAILED.search(tool.result[:400])
+    """True if the beginning of a result tells that it ended, and of no failure."""
+    begin = tool.result[:400]
+    return bool(begin) and not _FAILED.search(begin) and not _GOES_ON.search(begin)
 
 
 def kind_of(command: str) -> str:
@@ -169,7 +192,7 @@ def kind_of(command: str) -> str:
     match = _RUNNER.fullmatch(command)
     if match is not None and match["tool"].partition(" ")[0] not in _ALONE:
         first, _, rest = match["rest"].strip().partition(" ")
-        if first in _INSTALLS:
+        if first in _INSTALLS and not match["tool"].startswith("docker"):
             return "" if _WITH_PACKAGES.search(f" {rest}") else _SET_UP
     found = next((name for name, words in _KINDS if words.search(command)), "")
     return found or (BUILD if command == "make" else "")
@@ -187,7 +210,7 @@ _PLAIN_TOOLS = frozenset(
     """
     make just task npm pnpm yarn bun cargo go gradle gradlew mvn dotnet mix rake tox nox pytest jest vitest
     rspec phpunit ctest ninja mypy pyright ruff eslint prettier black tsc golangci-lint clippy composer
-    flutter swift zig
+    flutter swift zig docker docker-compose astro next vite expo
     """.split()  # noqa: SIM905 — as above
 )
 _PLAIN_LAUNCHERS = frozenset(
@@ -197,7 +220,7 @@ _PLAIN_WORDS = frozenset(
     """
     run exec test tests testing spec specs unit integration e2e coverage cov race all ci once lint linter
     check checks verify validate build compile assemble dist package type types typecheck format fmt vet
-    clippy fix quick fast full debug release . ./... --
+    clippy fix quick fast full debug release dev start serve server preview compose up . ./... --
     """.split()  # noqa: SIM905 — as above
 )
 _PLAIN_FLAG = expression(r"-[A-Za-z]{1,3}|--?[a-z]{3,}(?:-[a-z]+)*", re.IGNORECASE)
@@ -235,4 +258,23 @@ def kinds_asked(message: str) -> frozenset[str]:
     is_short = len(text) <= _FEW_WIDE if is_wide else len(_WORD.findall(text)) <= _FEW_WORDS
     if not is_short and not _RUN.search(text):
         return frozenset()
+    if not kinds and _RUN.search(text) and _STARTED.search(text):
+        return frozenset({START})
     return kinds | {CHECKS} if TESTS in kinds else kinds
+
+
+def names_command(text: str, kinds: Collection[str]) -> bool:
+    """Whether a text names a command of some kinds, between backticks or in a sentence."""
+    begun = (found[1].split() for found in _BEGUN.finditer(text))
+    parts = (*_SPAN.findall(text), *(" ".join(words[:size]) for words in begun for size in (2, 3, 4)))
+    named = (command for part in parts for command in commands_in(part, every=True))
+    return any(kind_of(package_in(each)[0]) in kinds for each in named)
+
+
+def besides_kinds(message: str) -> str:
+    """What a message that asks how to run something says besides: which tests, or what server."""
+    text = message.casefold()
+    known = (_HOW, _RUN, _STARTED, _HERE, *(subject for _, subject in _ASKED))
+    for words in known:
+        text = words.sub(lambda found: " " if _WIDE.search(found[0]) or " " in found[0] else found[0], text)
+    return " ".join(word for word in text.split() if not any(each.search(word) for each in known))

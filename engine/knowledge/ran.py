@@ -154,7 +154,7 @@ def _told(turns: Sequence[Turn], kinds: Collection[str]) -> Iterator[str]:
     """The commands that ended well, except those that may stem from what was read before."""
     own = cache(partial(_calls_before_outside, turns))
     for number, tool in enumerate(tool for turn in turns for tool in turn.tools):
-        for command in succeeded(tool, of_packages=True):
+        for command in succeeded(tool, every=True):
             whole = package_in(command)[0]
             if kind_of(whole) in kinds and (is_plain(whole) or number < own()):
                 yield command

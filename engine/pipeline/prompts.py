@@ -14,8 +14,7 @@ from engine.context.recaps import is_recap
 from engine.conversations.conversations import tool_paths
 from engine.conversations.turns import Before
 from engine.errors import IndexFailed
-from engine.pipeline.answers import answers, with_readers
-from engine.search.whole import whole_passages
+from engine.pipeline.answers import answers, beside, with_readers
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
@@ -116,6 +115,7 @@ class Prompts:
         known = {path for path, lines in injected if lines != OFFER_LINES}
         may = [topic for name in (trace.offered if trace else ()) if (topic := self._library.get(name))]
         today = local_day(self._clock(), self._zone())
+        records = self._records(text, project, before.path) if project and part != "standing" else ()
 
         def is_near(path: str) -> bool:
             return not project or not (names := self._project(path)) or not set(names).isdisjoint(project)
@@ -135,10 +135,12 @@ class Prompts:
             # The whole session decides what is told of others, not the message alone.
             recall = self._recall() if self._recall is not None else None
             told = recall.find(text, before.turns, before.path, injected) if recall is not None else []
+            answered = answers(self._index(), asked, text, today, is_near, before.path)
+            told = [*answered, *(each for each in told if not _overlaps(each, answered))]
             if part == "asked":
-                whole = [*with_readers(self._index(), told), *whole_passages(found, asked.text)]
+                whole = with_readers(self._index(), told)
+                whole += beside(found, text, asked.text, answered, is_recorded=bool(records))
                 return [each for each in whole if stated is None or not stated.says(each.text)]
-            told += answers(self._index(), asked, text, today, is_near, before.path)
             return [
                 *with_readers(self._index(), told),
                 *(each for each in found if _is_beside(each, before.path)),
@@ -172,7 +174,7 @@ class Prompts:
                 project=project,
                 doubtful=lambda: self._doubtful(project),
                 corrections=before.corrections,
-                records=self._records(text, project, before.path) if project and part != "standing" else (),
+                records=records,
                 file_notes=self._file_notes(tool_paths(reversed(before.turns)))
                 if before.turns and part != "asked"
                 else (),
@@ -183,6 +185,14 @@ class Prompts:
                 held_from=held_from,
             )
         )
+
+
+def _overlaps(result: SearchResult, others: Sequence[SearchResult]) -> bool:
+    """Whether a passage has lines of others."""
+    return any(
+        each.path == result.path and each.start_line <= result.end_line and result.start_line <= each.end_line
+        for each in others
+    )
 
 
 def _is_beside(result: SearchResult, conversation: str) -> bool:

@@ -74,10 +74,17 @@ def subject_of(text: str) -> tuple[str, ...]:
 
     Whether such a question is about past work is for the memory to tell: "why did the migration fail?".
     """
-    asked = " ".join(text.lower().replace("’", "'").split())
-    if len(text) > _MAX_CHARACTERS or not _ASKS_ANYTHING.search(asked) or _GENERAL.search(asked):
-        return ()
-    return content_words(asked)
+    asked = _plain(text)
+    return content_words(asked) if is_question(text) and not _GENERAL.search(asked) else ()
+
+
+def is_question(text: str) -> bool:
+    """Whether a message is a short question of any kind."""
+    return len(text) <= _MAX_CHARACTERS and _ASKS_ANYTHING.search(_plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().replace("’", "'").split())
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -108,15 +115,15 @@ _ASKS_BACK = expression(
     r"|[我咱][们們].{0,3}(?:[为為]什[么麼]|[为為]啥)|(?:[为為]什[么麼]|[为為]啥)[我咱][们們]"
 )
 _ASKS_ANYTHING = expression(
-    r"^(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
+    r"^[¿¡ ]*(?:(?:ok|okay|so|and|but|hey|hi|hmm+|well|wait|а|и|ну|так|und|et|y|e),? )*"
     r"(?:why|what(?! about| if)|did|was|were"
     r"|(?:when|where|how|which \w+|who) (?:did|do|does|is|are|was|were|had|has|have|should|come|many|much)"
     r"|warum|wieso|weshalb|was|wie|wo|wann|wer|welche\w*|pourquoi|comment|quand|où|quoi|quel\w*|qui"
     r"|por ?qu[eéê]|cómo|cuándo|dónde|qué|cuál\w*|quién|quando|onde|qual|perché|come|dove|cosa|chi"
     r"|waarom|hoe|waar|wanneer|wat|dlaczego|gdzie|kiedy|co|proč|jak\w*|kde|kdy|neden|nerede|niye"
     r"|почему|зачем|что|чем|как\w*|где|когда|кто|куда|откуда"
-    r"|сколько|чому|що|де|коли)\b|\b(?:qu|d)'.*\?"
-    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|どう|何|どこ|いつ|왜|뭐|무엇|언제|어디).*[?？]"
+    r"|сколько|чому|що|де|коли|tại sao|vì sao)\b|\b(?:qu|d)'.*\?|\b(?:để|là|làm) gì\b|\bở đâu\b|\bkhi nào\b"
+    r"|(?:[为為]什[么麼]|[为為]啥|怎[么麼]|什[么麼]|哪[里裡个個些]|[吗嗎]|なぜ|ど[うのれこ]|何|誰|いつ|か[?？]|왜|뭐|무엇|언제|어디|어떻게).*[?？]"
 )
 """Begins like a question."""
 _GENERAL = expression(
@@ -142,7 +149,10 @@ _SMALL = frozenset(
     wie wer wann ist wird werden für nicht kein keine nach aus pourquoi comment quand qui quel quelle sont
     ont pour avec dans sur porque cómo como cuándo cuál quién es son era fue fueron para con sin su onde
     quando qual quem foi não perché dove cosa chi è sono non di gli per waarom hoe waar wanneer wat het een
-    niet dlaczego gdzie kiedy nie proč kde kdy jsme neden nasıl nerede
+    niet trouve find located stored lives 있지 있어 있나
+    tại sao vì là gì thì của cho các những được không có
+    và với để làm dlaczego gdzie kiedy
+    nie proč kde kdy jsme neden nasıl nerede
     """.split()  # noqa: SIM905 — one word a line would hide the rest of the module
 )
 """Words of questions and small words, beside those of ``_FRAME``."""
@@ -215,6 +225,7 @@ _CUES = frozenset(
 )
 _FRAME = _CUES | frozenset(
     """
+    は が を に で の
     mine hi hello hey ok okay yes well lets go going gone get got getting works thing things stuff task tasks
     job back since much far last previous prior latest recent earlier past first time times day days week end
     ended finish finished stop stopping leaving pause paused start started begin began tell give say know

@@ -12,6 +12,7 @@ from engine.engine import Engine
 from engine.gateways.memory import Memory
 from engine.knowledge.commands import (
     CHECKS,
+    START,
     TESTS,
     TYPES,
     commands_in,
@@ -205,6 +206,50 @@ def test_where_none_worked_in_two_sessions_a_plain_one_is_told_from_one(
     for _ in range(2):
         session("> [tool:shell_command] cargo test → ok")
     assert told(tmp_path) == ["- `cargo test`: 2 times in 2 sessions, last on 2031-02-03"]
+
+
+@each_case(
+    "message",
+    [
+        "how do I run the server locally?", "how do I start the app here?", "wie starte ich den Server?",
+        "¿cómo ejecuto el proyecto?", "как запустить приложение?", "サーバはどうやって起動しますか？",
+        "怎么运行这个项目？",
+    ],
+)  # fmt: skip
+def test_a_question_how_to_start_something_is_recognised(message: str) -> None:
+    assert kinds_asked(message) == {START}
+
+
+def test_what_was_started_is_told_though_it_did_not_end(session: Session, tmp_path: Path) -> None:
+    begun = "> [tool:Bash] npm run dev → Command"
+    session(f"{begun} running in background with ID: b1", "> [tool:Bash] make test → ok")
+    session("> [tool:Bash] npm run dev → exit 1: EADDRINUSE", f"{begun} timed out after 30s")
+    question = "how do I start the server?"
+    assert told(tmp_path, question) == ["- `npm run dev`: 2 times in 2 sessions, last on 2031-02-02"]
+
+
+def test_a_test_that_was_still_running_did_not_work_and_a_server_is_no_step_to_repeat(
+    session: Session, tmp_path: Path
+) -> None:
+    session("> [tool:Bash] make test → Command running in background with ID: b1")
+    assert told(tmp_path) == []
+    assert list(commands_in("npm run dev")) == [] and list(commands_in("npm run dev", every=True))
+
+
+def test_beside_the_record_stands_only_what_the_question_asks_for_besides(
+    session: Session, tmp_path: Path
+) -> None:
+    session(
+        "> [tool:Bash] make test → ok", "", "Run `make test` whenever a gauge of the harbour has changed."
+    )
+    session(
+        "> [tool:Bash] make test → ok", "", "The pier tests run with `npm run test:pier`, behind the gate."
+    )
+    with Engine.open(tmp_path) as engine:
+        memory = Memory(engine, folder=SHOP)
+        assert "whenever" not in (text := memory.recall(HOW).text) and "test:pier" not in text
+        assert "behind the gate" in (text := memory.recall("how do I run the pier tests?").text)
+        assert "whenever" not in text
 
 
 def test_at_most_three_commands_are_told(session: Session, tmp_path: Path) -> None:

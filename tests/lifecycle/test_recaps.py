@@ -1026,6 +1026,9 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
     assert ends(f"Added the retry to `client.py`.\n\n{steps}") == ("Done: Added the retry to `client.py`.",)
     shown = "The log of the pier now reads:\n\n```\n1. Wait\n    ```\n    inner\n```\n\n"
     assert ends(f"{shown}Added the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
+    assert ends("export default function Gauge(properties) {\n\nAdded the retry to `client.py`.") == (
+        "Done: Added the retry to `client.py`.",
+    )
     assert ends("<br>\nAdded the retry to `client.py`.") == ("Done: Added the retry to `client.py`.",)
     thought = "<think>Okay, the next step is to edit the list of gauges.\nNow I have to look at the pier.\n"
     assert ends(f"{thought}</think>\n\nAdded the retry to `client.py`.") == (
@@ -1224,3 +1227,109 @@ def test_a_journal_of_a_project_that_is_called_like_a_secret_has_none(project: s
     session = "2dfad888-bbcf-483a-8d7a-65836a8d6aaa"
     recap = Recap("2026-06-12", project, "17:20", "17:21", session, ("Asked: fix the parser",))
     assert secrets_in(with_recap(b"", recap, JOURNAL).decode()) == ()
+
+
+def starts(space: Space, *sessions: tuple[tuple[str, str], ...]) -> list[str]:
+    """The lines at a session's start after some others, which are an hour apart, without day and time."""
+    paths = []
+    for number, turns in enumerate(sessions, 1):
+        name = f"ses_tide{number:04}"
+        text = talk(
+            *((f"{9 + number:02}:{at:02}", role, words) for at, (role, words) in enumerate(turns)),
+            session=name,
+        )
+        space.put(text, path_of(name))
+        paths.append(path_of(name))
+    space.recaps().write(paths)
+    found = at_start(Reader(WorkspaceSource(space.files), ParsedFiles()), ("tidemark",), "")
+    return [line[len("- 2026-06-12 ") :] for each in found for line in each.text.split("\n")[1:]]
+
+
+def test_sessions_with_the_same_line_share_it(tmp_path: Path) -> None:
+    review = ("user", "CR"), ("agent", "> [tool:Edit] notes/story.md → updated\n\nHere you go.")
+    retry = ("user", "Please add a retry to the uploader."), ("agent", "Added a retry to `client.py`.")
+    assert starts(Space(tmp_path), retry, review, review, review) == [
+        "13:00 CR → changed notes/story.md (3 such sessions since 2026-06-12 11:00)",
+        "10:00 Please add a retry to the uploader. → Added a retry to `client.py`.",
+    ]
+
+
+def test_what_came_to_nothing_and_was_asked_again_is_told_once(tmp_path: Path) -> None:
+    ask = ("user", "Please add a retry to the uploader.")
+    assert starts(Space(tmp_path), (ask,), (ask,), (ask, ("agent", "Added a retry to `client.py`."))) == [
+        "12:00 Please add a retry to the uploader. → Added a retry to `client.py`."
+    ]
+
+
+def test_a_session_that_leaves_nothing_to_say_makes_room_for_the_one_before(tmp_path: Path) -> None:
+    retry = ("user", "Please add a retry to the uploader."), ("agent", "Added a retry to `client.py`.")
+    vague = ("user", "@workspace /explain"), ("agent", "> [tool:Read] client.py → 12\n\nHere you go.")
+    told = starts(Space(tmp_path), retry, vague, vague)
+    assert told == [
+        "12:00 only typed “@workspace /explain”",
+        "10:00 Please add a retry to the uploader. → Added a retry to `client.py`.",
+    ]
+
+
+def test_what_came_of_a_paste_is_told_without_its_length(tmp_path: Path) -> None:
+    letter = "From: Brandt <b@acme.example>\nSend the list of the gauges.\n\nRegards,\nBrandt"
+    assert starts(Space(tmp_path), (("user", letter), ("agent", f"{EDITED}I looked."))) == [
+        "10:00 changed client.py"
+    ]
+
+
+def test_of_letters_that_are_a_syllable_each_half_as_many_are_told(tmp_path: Path) -> None:
+    (line,) = starts(Space(tmp_path), (("user", "潮位表の時刻を一時間ずらして" * 8), ("agent", "Done.")))
+    assert 40 < len(line) < 70
+
+
+def test_without_the_sentence_before_it_nothing_is_told_of_a_reply_that_quotes_others() -> None:
+    page = "> [tool:webfetch] https://wiki.example → The berth of the ferry is always at the northern pier"
+    reply = (
+        "The berth of the ferry is always at the northern pier. It still matches `main` for this repo, too."
+    )
+    ask = ("user", "Please add the berth of the ferry to `piers.py`, as the wiki has it.")
+    assert not any("matches" in line for line in said(ask, ("agent", f"{page}\n\n{reply}")))
+    done = "Added the berth of the ferry to `piers.py`."
+    assert any(done in line for line in said(ask, ("agent", f"{page}\n\n{reply}\n\n{done}")))
+
+
+@each_case(
+    "closing, told",
+    [
+        ("- **The table**: Added a column for it.\n- It is empty.", "The table: Added a column for it."),
+        ("Обновлён список датчиков пирса.", "Обновлён список датчиков пирса."),
+        ("ビルドのエラーは解消済みです。", "ビルドのエラーは解消済みです。"),
+        ("To implement this, I will need to look at the list first.\n\nAdded a column.", "Added a column."),
+    ],
+)  # fmt: skip
+def test_work_is_recognised_behind_a_label_and_in_other_forms(closing: str, told: str) -> None:
+    assert (
+        said(("user", "Please add the height to the list of gauges."), ("agent", closing))[-1]
+        == f"Done: {told}"
+    )
+
+
+@each_case(
+    "message, asked",
+    [
+        ("/prompt Please add the height to the list", "Please add the height to the list"),
+        (
+            "Please make @frontend/src/pages/dashboard/DashboardPage.tsx:146-176 wider",
+            "Please make dashboard/DashboardPage.tsx:146-176 wider",
+        ),
+        (
+            'Please check @"D:\\Files\\Harbour of Aubrac\\The list of all gauges of the pier.docx" again',
+            "Please check Harbour of Aubrac/The list of all gauges of the pier.docx again",
+        ),
+    ],
+)
+def test_what_was_asked_has_short_paths_and_no_command_without_a_name(message: str, asked: str) -> None:
+    role = "user [command]" if message.startswith("/") else "user"
+    assert said((role, message), ("agent", EDITED))[0] == f"Asked: {asked}"
+
+
+def test_a_prompt_of_windows_and_what_an_editor_says_of_a_page_are_not_what_was_asked() -> None:
+    for line in ("E:\\Dev\\tides> npm run type-check", "HTML Element: <div class=gauge>J</div>"):
+        (first, *_) = said(("user", line), ("user", "Please add the height to the list of gauges."))
+        assert first == "Asked: Please add the height to the list of gauges."

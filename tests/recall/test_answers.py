@@ -9,6 +9,7 @@ import pytest
 
 from engine.conversations.turns import Before
 from engine.engine import Engine
+from engine.gateways.memory import Memory
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
 from tests.recall.conftest import Say
@@ -199,3 +200,126 @@ def test_what_an_agent_said_after_it_read_others_words_is_told_as_such(
     made = engine.prompts.compile(asked, engine.trace(asked), Before(), budget=1_500, part="message")
     (line,) = (line for line in made.text.split("\n") if reply in line)
     assert ("agent (perhaps quoting): " in line) is marked
+
+
+REASONS = {
+    "en": ("why did we take the brazier off the deck?", "It is off the deck now, as you asked.\n\n"
+           "The brazier had to go because its sparks reach the sails."),
+    "de": ("warum haben wir die Kohlenpfanne vom Deck genommen?", "Sie steht jetzt nicht mehr dort oben.\n\n"
+           "Die Kohlenpfanne musste weg, weil ihre Funken die Segel erreichen."),
+    "es": ("¿por qué quitamos el brasero de la cubierta?", "Ya no está en la cubierta, como pediste.\n\n"
+           "Quité el brasero de la cubierta porque sus chispas llegan a las velas."),
+    "ja": ("火鉢を甲板から外したのはなぜでしたか？", "ご依頼のとおり対応しました。\n\n"
+           "火鉢を甲板から外したのは、火の粉が帆に届くためです。"),
+    "vi": ("tại sao bỏ lò than khỏi boong tàu?", "Tôi đã làm như yêu cầu.\n\n"
+           "Lò than phải bỏ khỏi boong tàu vì tia lửa bay tới cánh buồm."),
+}  # fmt: skip
+
+
+@each_case("language", list(REASONS))
+def test_who_asks_why_is_told_the_reason_and_nothing_else_an_agent_said(told: Told, language: str) -> None:
+    question, reply = REASONS[language]
+    done, reason = reply.split("\n\n")
+    other = "The brazier on the deck is painted black now, with two coats, and has four new legs of iron."
+    lines = told(question, "look after the brazier of the deck", reply, "and paint it, please", other)
+    assert any(reason in each for each in lines), lines
+    assert not any(done in each or other in each for each in lines), lines
+
+
+def test_the_reasons_of_a_plan_are_told(told: Told, say: Say, engine: Engine, workspace: Path) -> None:
+    plan = (
+        "# Plan: Move the anchor winch aft\n\n"
+        "The anchor winch moves aft because its chain cuts the forestay.\n\n"
+        "## Change\n\nMove the winch, and its drum."
+    )
+    place = workspace / say(DAY, "where should the winch stand?", plan)
+    place.write_text(
+        place.read_text().replace("— agent\n", "— agent [plan]\n") + "\n## 09:02 — agent\n\nMoved.\n"
+    )
+    (line,) = told(
+        "why did we move the anchor winch aft?", "count the ropes", "There are twelve of them now."
+    )
+    assert line == "The anchor winch moves aft because its chain cuts the forestay."
+
+
+def recalled(engine: Engine, question: str) -> str:
+    engine.refresh_index()
+    return Memory(engine).recall(question).text
+
+
+def test_an_agent_that_asks_the_memory_gets_the_reason_or_nothing(engine: Engine, say: Say) -> None:
+    reason = "The brazier had to go because its sparks reach the sails."
+    say(DAY, "take the brazier off the deck", f"Done.\n\n{reason}")
+    say(DAY, "is the brazier of the deck rusty?", "The brazier of the deck is rusty at its legs and its rim.")
+    say(
+        DAY, "paint the lamps of the deck", "The lamps of the deck are painted, all twelve of them, in white."
+    )
+    assert reason in (text := recalled(engine, "why did we take the brazier off the deck?"))
+    assert "rusty" not in text and "lamps" not in text
+    assert recalled(engine, "why did we paint the lamps of the deck?") == ""
+
+
+def test_what_an_agent_asks_for_is_answered_by_passages_with_its_words(engine: Engine, say: Say) -> None:
+    keel = (
+        "The keel bolts of the cutter are made of bronze, and were turned in the yard at Aubrac last winter."
+    )
+    say(DAY, "have a look at the cutter", keel)
+    say(
+        DAY,
+        "and at the yard",
+        "The yard at Aubrac has a new crane, which was built there in the last winter.",
+    )
+    assert keel in (text := recalled(engine, "what are the keel bolts made of?")) and "crane" not in text
+
+
+def test_who_asks_how_to_start_something_gets_passages_that_name_a_command(engine: Engine, say: Say) -> None:
+    how = (
+        "Start the server of the harbour with `npm run dev`; it then listens on the port that the file names."
+    )
+    say(DAY, "how is the server of the harbour started?", how)
+    say(DAY, "is the server up?", "The server of the harbour is up, and has been for all of the last winter.")
+    assert how in (text := recalled(engine, "how do I start the server of the harbour?"))
+    assert "all of the last winter" not in text
+
+
+@each_case(
+    "question, told",
+    [
+        ("where is get_berth implemented?", "The list is made by `get_berth` in the module of the harbour."),
+        ("what is phase 20 of the harbour?", "In phase 20 of the harbour the northern pier gets its cranes."),
+        (
+            "what is the --moor flag of the harbour for?",
+            "The flag --moor of the harbour ties ships up at once.",
+        ),
+    ],
+)
+def test_what_a_question_names_stands_in_what_an_agent_is_told(
+    engine: Engine, say: Say, question: str, told: str
+) -> None:
+    say(DAY, "what is new in the harbour?", told)
+    say(
+        DAY,
+        "what else is new?",
+        "The phase of the harbour moon is implemented by the module with the get flag.",
+    )
+    assert told in (text := recalled(engine, question)) and "moon" not in text
+
+
+def test_the_reply_to_the_same_why_is_told_without_a_word_of_reasons(told: Told) -> None:
+    question = "why do we have both a gaff and a boat hook on the barge?"
+    reply = "The gaff is for the sail of the barge, the boat hook is for its mooring, and both are of ash."
+    assert reply in told(question, "why do we have both a gaff and a boat hook on the barge, tell me", reply)
+
+
+def test_a_plan_made_after_others_words_were_read_is_told_as_perhaps_a_quotation(
+    engine: Engine, say: Say, workspace: Path
+) -> None:
+    reason = "The anchor winch moves aft because its chain cuts the forestay."
+    read = "> [tool:WebFetch] https://guide.example/winch → The guide (40 lines)"
+    place = workspace / say(DAY, "where should the anchor winch stand?", read)
+    place.write_text(
+        f"{place.read_text()}\n## 09:02 — agent [plan]\n\n# Plan\n\n{reason}\n\n## 09:03 — agent\n\nMoved.\n"
+    )
+    for subject in ("hemp ropes", "brass lamps", "oak planks"):
+        say(DAY, f"count the {subject} in the shed, please", f"There are twelve {subject} in the shed.")
+    assert f"agent (perhaps quoting): {reason}" in recalled(engine, "why did we move the anchor winch aft?")

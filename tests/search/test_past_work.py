@@ -208,3 +208,11 @@ def test_questions_back_are_told_from_others(text: str, expected: bool) -> None:
 )
 def test_a_question_has_a_subject_unless_it_is_a_general_one(text: str, expected: str) -> None:
     assert " ".join(subject_of(text)) == expected
+
+
+@each_case(
+    "text", ["前回のセッションでは何をしましたか？", "上次会话我们做了什么？", "지난 세션에서 무엇을 했지?"]
+)
+def test_the_word_for_a_session_is_no_subject_where_the_work_is_about_sessions(text: str) -> None:
+    asked = past_work(text, TODAY)
+    assert asked is not None and asked.subject == ()

@@ -142,13 +142,16 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     rest = said[steps[-1] + 1 :] if steps else said
     said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
     is_over = any(_IS_OVER.search(text) for text, is_item in said if not is_item)
-    tells = [(text, is_item) for text, is_item in said if _tells(text, is_item=is_item, is_over=is_over)]
-    listed = [text for text, is_item in tells if is_item]  # each says what was done
+    tells = [each for each in said if _tells(each[0], is_item=each[1], is_over=is_over)]
     told = [text for text, is_item in tells if not is_item]
-    start = next((at for at, text in enumerate(told) if says_it_did(text)), -1)
-    told = told[max(start, 0) :] if start >= 0 or not listed else listed
+    start = next((at for at, text in enumerate(told) if says_it_did(text) and is_own(text)), -1)
+    listed = [text for text, is_item in tells if is_item and is_own(text)]  # each says what was done
+    if start >= 0:
+        told = list(filter(is_own, told[start:]))
+    else:  # without the sentence before it, one may say anything
+        told = listed or list(itertools.takewhile(is_own, told))
     found = ""
-    for sentence in itertools.islice(filter(is_own, told), 2):
+    for sentence in told[:2]:
         if found and len(found) + len(sentence) > _SAID_CHARACTERS:
             break
         found += f"{'' if not found or found[-1] in _ENDS else ';'} {sentence}"
@@ -160,7 +163,12 @@ def _tells(text: str, *, is_item: bool, is_over: bool = False) -> bool:
     done, or names it and the work ``is_over``.
     """
     did = says_it_did(text) or (is_item and is_over and _NAMES_WORK.search(text) is not None)
-    if text.endswith(ASKING) or _PREPARES.match(text) or _MUSES.match(text) or proposals.OFFER.search(text):
+    if (
+        text.endswith(_TELLS_NOTHING)
+        or _PREPARES.match(text)
+        or _MUSES.match(text)
+        or proposals.OFFER.search(text)
+    ):
         return False
     if proposals.PASSED.search(text) or (not did and (is_item or _BESIDE.search(text))):
         return False
@@ -277,7 +285,7 @@ _VERBS = (
 )
 _DID = expression(
     rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
-    rf"|(?:{_VERBS})\b"
+    rf"|(?:[^.:;?!\n]{{1,60}}: )?(?:{_VERBS})\b"
     r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
@@ -287,15 +295,22 @@ _DID = expression(
     re.IGNORECASE,
 )
 """The start of a sentence about what was done."""
-_WORK = r"(?:追加|修正|変更|削除|作成|更新|移動|実装|除外|統一|추가|수정|변경|삭제|작성|이동|구현|제거|적용)"
-_NAMES_WORK = expression(rf"{_WORK}[。.]?$|^(?:新增|添加|修复|修改|更新|删除|移除|实现|增加)")
+_WORK = (
+    r"(?:追加|修正|変更|削除|作成|更新|移動|実装|除外|統一|解消|解決|対応|導入"
+    r"|추가|수정|변경|삭제|작성|이동|구현|제거|적용)"
+)
+_NAMES_WORK = expression(
+    rf"{_WORK}[。.]?$|^(?:新增|添加|修复|修改|更新|删除|移除|实现|增加)"
+    r"|^(?:ajout|mise à jour|correction|création|suppression|remplacement) d|^(?:creación|corrección) d",
+    re.IGNORECASE,
+)
 """Work named without a time, as in a list of what was done."""
 _DID_ELSEWHERE = expression(
-    rf"{_WORK}(?:しました|済み|した|했습니다|하였습니다|했어요|되었습니다|완료)\W*$"
+    rf"{_WORK}(?:しました|済み(?:です)?|した|했습니다|하였습니다|했어요|되었습니다|완료)\W*$"
     r"|^(?:我)?已(?!知)|^(?:se (?:ha )?|he |ho |j['’]ai |eu )?(?:agreg(?:ué|ado|ó)|añad(?:í|ido|ió)"
     r"|corr(?:egí|egido|igió)|elimin(?:é|ado|ó)|actualic?[ée]|actualiz(?:ado|ó)|aggiunto|corretto|rimosso"
     r"|aggiornato|ajouté|corrigé|supprimé|remplacé|renommé|adicion(?:ei|ado)|corrigi(?:do)?|removi(?:do)?"
-    r"|добавил\w*|исправил\w*|удалил\w*|обновил\w*|изменил\w*|создал\w*)\b"
+    r"|(?:добави|исправи|удали|обнови|измени|созда)л\w*|(?:добавле|исправле|удал[её]|обновл[её]|измен[её]|созда)н\w*)\b"
     r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$"
     r"|\b(?:mis(?:es?)? à jour|(?:a|ont) été \w{2,}ée?s?)\b"
     r"|^(?:(?:tôi|mình|em) )?đã (?:thêm|sửa|cập nhật|xo[áa]|tạo|đổi)\b",
@@ -314,7 +329,9 @@ _PREPARES = expression(
     r"|my (?:mistake|apologies)"
     r"|let me|let['’]s|here(?:['’]s| is| are) (?:the|an?|your|where|how)|thanks?|now (?:update|add|fix|run"
     r"|check|remove|create|i have)|first,|next,? (?:let|i)|checking"
-    r"|based on my \w+, i|looking|reading|running|perfect|great|good|ready to"
+    r"|based on my \w+, i|to (?:implement|do|fix|add|achieve|resolve)\b[^,.]{0,60}, (?:i|we)\b"
+    r"|once confirmed"
+    r"|looking|reading|running|perfect|great|good|ready to"
     r"|(?:okay|alright),? (?:so|i|let|the user)"
     r"|(?:(?:now|wait|so),? )?i(?:['’]ll|['’]m (?:going to|using|seeing)| (?:will|can|see|should|must|have to"
     r"|keep|need to|think|understand|notice|want to)))\b(?!.{0,40}\b(?:fixed|works)\b)"
@@ -368,6 +385,7 @@ _TO_NOBODY = expression(
 )
 """A question that is not put to the person."""
 ASKING = ("?", ":", "？", "：")
+_TELLS_NOTHING = (*ASKING, "{")
 TO_AGENT = expression(r"\A\s*@(?:agent|workspace|terminal|vscode|github)\b\s*")
 """Whom a message in Copilot is for, which stands before the words of its buttons, too."""
 OPENS = (":", "：")

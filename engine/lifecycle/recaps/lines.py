@@ -35,7 +35,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from engine.context.recaps import SLIGHT, UNRECORDED
+from engine.context.recaps import PASTED, SLIGHT, UNRECORDED
 from engine.knowledge.category_files import plain
 from engine.knowledge.harvest.markers import is_labelled, marked
 from engine.knowledge.harvest.reply import single
@@ -76,7 +76,6 @@ _REQUEST = 0.5
 """The probability from which a sentence asks for something."""
 _MAX_ASKED = 12
 """Sentences of a message among which its request is looked for."""
-_PASTED = "a text, perhaps pasted"
 _REMINDS = 3
 """Times that a session has the same message, from which it is no request if there are as many others."""
 _LONG = 12
@@ -107,7 +106,7 @@ def lines_of(
     labelled_items = marked(turns)
     if not requests and not begun:
         found = {at: words for at, turn in enumerate(dialogue) if (words := _words(turn))}
-        typed = {at: words for at, words in found.items() if not words.startswith(_PASTED)}
+        typed = {at: words for at, words in found.items() if not words.startswith(PASTED)}
         requests = typed or dict(itertools.islice(found.items(), 1))
         if not requests and not labelled_items:
             return ()
@@ -126,7 +125,7 @@ def lines_of(
         for at, each in requests.items()
         if at > first and each != requests[first] and not is_order(each) and not each.endswith(OPENS)
     ]
-    last = next((at for at in reversed(later) if _is_telling(requests[at])), max(later, default=first))
+    last = max(later, key=lambda at: (_tells_much(requests[at]), at), default=first)
     voices = voices_of(heard or turns)
     unanswered = UNRECORDED if prompts_only else "not answered"
     end = end_of(dialogue, requests, (first, last), lambda text: _is_own(text, voices), unanswered)
@@ -155,6 +154,8 @@ def lines_of(
         lines.append(f"{'Done' if says_it_did(end.said) else 'Said'}{when}: {end.said}")
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [end.left])]
+    if lines == [f"Asked: {asked}"] and not _is_telling(asked):
+        return tuple(filter(None, [_safe(f"{SLIGHT}{asked}")]))
     is_typed = first in begun or _typed(typed_in(dialogue[first])) == asked
     if lines == [f"Asked: {asked}"] and not (is_typed or any(turn.tools for turn in dialogue)):
         lines = [f"Asked: {_words(dialogue[first])}"]  # nothing came of what may be another's
@@ -234,10 +235,10 @@ def _words(turn: Turn) -> str:
     if not text or BY_PROGRAM.search(text) or _SCRIPTED.match(text):
         return ""
     own = typed_in(replace(turn, blocks=(Text(_BANNER.split(text, 1)[0]),)))
-    said = max(own.split("\n"), key=_says).strip()
+    said = max((line for line in own.split("\n") if not _PRINTED.match(line)), key=_says, default="").strip()
     is_lead = said.endswith(OPENS) and _says(said) < TELLING_WORDS
     if not said or is_lead or is_labelled(said) or is_takeover(said) or is_hostile_act(said):
-        return f"{_PASTED} ({word_count(text):,} words)"
+        return f"{PASTED} ({word_count(text):,} words)"
     return shortened(_with_short_paths(single(said)), ASKED_CHARACTERS)
 
 
@@ -312,7 +313,7 @@ def _is_begun(line: str, own: str) -> bool:
 def _with_short_paths(text: str) -> str:
     """A text with the last two parts of each long path, and the words of each link to a file."""
     bare = unlinked(text)
-    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@")) or found[0], bare)
+    return _LONG_PATH.sub(lambda found: short_path(found[0].removeprefix("@").strip('"')) or found[0], bare)
 
 
 def _unlabelled(paragraph: Sequence[str]) -> Iterator[str]:
@@ -325,16 +326,21 @@ def _is_telling(request: str) -> bool:
     return _says(request) >= TELLING_WORDS
 
 
+def _tells_much(request: str) -> int:
+    """How well a request can be understood later: in a script without spaces, three pairs are but a word."""
+    return _is_telling(request) + (_weight(request, 2) >= TELLING_WORDS)
+
+
 def _says(text: str) -> int:
     """The number of words that say what a text is about, or pairs of letters in scripts without spaces."""
     return len(telling(literal_terms(text)))
 
 
-def _weight(text: str) -> int:
-    """As ``_says``, with every fourth pair, as the pairs hold particles, too, and overlap."""
+def _weight(text: str, pairs_of_word: int = 4) -> int:
+    """As ``_says``, with so many pairs as one word, as the pairs hold particles, too, and overlap."""
     found = telling(literal_terms(text))
-    pairs = sum(_WIDE.match(term) is not None for term in found) if not text.isascii() else 0
-    return len(found) - pairs + pairs // 4
+    pairs = sum(_UNSPACED.match(term) is not None for term in found) if not text.isascii() else 0
+    return len(found) - pairs + pairs // pairs_of_word
 
 
 def _is_said(line: str) -> bool:
@@ -352,7 +358,7 @@ def _begun(dialogue: Sequence[Turn]) -> dict[int, str]:
     for at, turn in enumerate(dialogue):
         if turn.role == "user" and turn.kind != COMMAND:
             break
-        line = single(turn.text.strip().split("\n")[0])
+        line = _NO_NAME.sub("", single(turn.text.strip().split("\n")[0]))
         if turn.kind == PLAN:
             title = _TITLE.sub("", line)
             is_harmless = not (is_takeover(title) or is_hostile_act(title))
@@ -431,8 +437,12 @@ _ADDS = expression(r"\A\s*(?:/(?:add|drop|read-only)[ \t]+\S*[./][^\n]*(?:\n+|\Z
 _SCRIPTED = expression(r"\[\[ ## \w+ ## \]\]")
 """How a program that writes prompts (DSPy) begins them."""
 _TITLE = expression(r"^(?:#+ )?(?:Plan: )?")
+_NO_NAME = expression(r"^/prompt(?:\s+|$)")
+"""Stands for a command of Codex whose name its log has not."""
 _MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
-_LONG_PATH = expression(r"(?<!\S)@?(?:~|[A-Za-z]:)?[/\\]\S{32,}")
+_LONG_PATH = expression(
+    r"(?<!\S)@?(?:\"[^\"\n]*[/\\][^\"\n]{32,400}\"|(?:~|[A-Za-z]:|@[\w.-]+)?[/\\]\S{32,})"
+)
 _BEGINNING = expression(
     r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
     r"|please|pls|btw"
@@ -443,13 +453,14 @@ _BEGINNING = expression(
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _TYPED = expression(
     r"\A\s*(?:set |export |sudo )?[A-Z_]{3,}=\S|\A\s*(?:setx|export) [A-Z_]{3,}|\S && \S+ \S|\A\s*aider --"
-    r"|\A\s*\w+=\""
+    r"|\A\s*\w+=\"|\A\s*(?:PS )?[A-Z]:\\[^>\n]{0,200}>"
 )
 """In a line that was typed into a shell."""
 _WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED = expression(r"[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE_LETTERS = 5
 """Letters of a few words in a script without spaces."""
-_PRINTED = expression(r"\s*[^\w\s\"'(“«¿¡@#/`*-]")
+_PRINTED = expression(r"\s*(?:[^\w\s\"'(“«¿¡@#/`*-]|(?:DOM Path|HTML Element): )")
 """The start of a line of decorated program output."""
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
