@@ -263,13 +263,12 @@ class TopicsPanel(LinesPanel, panel="topics", number="1"):
         return "\n".join(line.text.rstrip() for line in drawn.lines)
 
     def summarise(self) -> None:
-        """Shows the sort order or match count beside the title, and the keys below."""
+        """Shows the sort order or match count beside the title; below, thresholds and filter."""
         view = self.view
         beside = SORTED_BY[view.sorting] if view.names else ""
         if view.query:
             beside = f"{count(len(view.names))} of {count(len(view.figures))}"
-        keys = f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
-        below = [part for part in (self.threshold_line, keys) if part]
+        below = [part for part in (self.threshold_line, view.query and f"/{view.query}") if part]
         self.set_frame(beside, joined_within(below, self.size.width - 2))
 
     def draw(self, width: int, height: int) -> list[Row]:
@@ -480,7 +479,7 @@ class DecisionsPanel(KeyedRows[DecisionItem], panel="decisions", number="3", wor
         return decision_row(item, width, self.roles, chosen, self.listing.offers)
 
     def summarise(self) -> None:
-        """Shows the counts by kind beside the title; below, how many are shown if not all, and keys."""
+        """Shows the counts by kind beside the title; below, thresholds, and how many are shown if not all."""
         listing, shown = self.listing, len(self.items)
         flips = listing.flips
         if flips is not None:
@@ -493,11 +492,8 @@ class DecisionsPanel(KeyedRows[DecisionItem], panel="decisions", number="3", wor
                 beside += f": {words if len(words) <= room else signs}"
         else:
             beside = "most uncertain first" if shown else ""
-        parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
-        if shown:
-            parts += ["y useful", "n noise", "o open"]
-        if self.threshold_line:
-            parts.insert(0, self.threshold_line)
+        parts = [self.threshold_line] if self.threshold_line else []
+        parts += [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         self.set_frame(beside, joined_within(parts, self.size.width - 4))
 
     def text_of(self, item: DecisionItem) -> str:

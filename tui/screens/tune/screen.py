@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 4.0
 """The pause between two reads of the log, as a multiple of the last read's duration."""
-KEYS = ("← → .01", "H L .05", "c other threshold", "f fit", "z undo")
 LOW = 20
 """Lines below which the comparison is shown in the frame instead of a panel."""
 
@@ -169,8 +168,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         if not state.known:
             note = "scoring the logged messages …" if state.loading else "no topic is selected"
             return Scores(note="ctrl+r tries again" if state.problem else note)
-        keys = summary if self.has_class("-low") else KEYS
-        return Scores(state.topic, state.overview[state.topic].labelled, state.plot, keys=keys)
+        below = summary if self.has_class("-low") else ()
+        return Scores(state.topic, state.overview[state.topic].labelled, state.plot, below=below)
 
     def _nothing_listed(self) -> str:
         state = self.state
@@ -239,14 +238,11 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     def hint(self) -> str:
         """The text in the comparison's lower border."""
         state = self.state
-        if not state.known:
+        if not state.known or not state.moved:
             return ""
-        if state.moved:
-            status = self.bench.status
-            if status is not None and status.read_only:
-                return "read-only: cannot apply · esc discards"
-            return f"enter {'asks, then applies' if state.caution else 'applies and commits'} · esc discards"
-        return "← → move the threshold"
+        if self.read_only:
+            return "read-only: cannot apply · esc discards"
+        return f"enter {'asks, then applies' if state.caution else 'applies and commits'} · esc discards"
 
     def threshold_line(self) -> str:
         """The topic and its thresholds, when the panel that shows them is hidden."""
