@@ -19,7 +19,6 @@ from tui.render.roles import PLAIN
 from tui.screens.ledger.draw import by_category
 from tui.screens.workbench.memory_panels import (
     failure,
-    ledger_detail,
     ledger_line,
     ledger_row,
     ledger_summary,
@@ -90,11 +89,6 @@ def test_ledger_entries_are_found_by_name_error_and_state() -> None:
     bad = ledger_rows()[2]
     assert matches(bad, "QUOTA") and matches(bad, "json") and matches(bad, "failed")
     assert not matches(bad, "harvested,")
-
-
-def test_a_ledger_entry_in_full() -> None:
-    shown = text(ledger_detail(ledger_rows()[2], 80, PLAIN))
-    assert "! failed   hosting-quota" in shown and "line 14" in shown and "kept" in shown
 
 
 async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> None:

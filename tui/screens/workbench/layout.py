@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from tui.screens.workbench.panels import ActivationPanel, FeedPanel
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.engine import Engine
+    from engine.playbooks.past import Replay
     from tui.kit.bench import Played
     from tui.screens.harvest.run import HarvestRun
 
@@ -74,6 +75,7 @@ class WorkbenchTyping(FullScreen):
         """The last search query."""
         self.harvesting: HarvestRun | None = None
         self.backtest: Played | None = None
+        self.replays: Mapping[str, Replay] | None = None
         self.filtering: str = "feed"
         self.outputs: dict[threading.Event, OutputPage] = {}
         """Pages of running commands, by the event that stops each."""
