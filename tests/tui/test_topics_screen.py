@@ -84,9 +84,7 @@ async def test_the_past_is_played_in_the_background(run: Run, engine: FakeEngine
         engine.blocked["replay_all"].clear()
         await driven.press("escape")
         await driven.send("P")
-        await driven.until(
-            lambda: re.search(r"code-review +4 +1 (?s:.*)past: 100", driven.text)
-        )
+        await driven.until(lambda: re.search(r"code-review +4 +1 (?s:.*)past: 100", driven.text))
         engine.blocked["replay_all"].set()
         await driven.settle()
 

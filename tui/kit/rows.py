@@ -35,8 +35,8 @@ class RowList(Panel, Generic[Item]):
 
     always_lit: ClassVar[bool] = False
     """Whether the selection is shown without the focus, because other panels depend on it."""
-    headed: ClassVar[bool] = False
-    """Whether ``heading`` names the columns above the rows, which scroll below it."""
+    heads: ClassVar[int] = 0
+    """Lines of ``headings`` above the rows, which scroll below it."""
 
     class Moved(Message):
         """The selection moved, by a key if ``by_hand``, or else by new content."""
@@ -68,9 +68,9 @@ class RowList(Panel, Generic[Item]):
         """The ``tall`` lines of an item, without the selection mark."""
         return [self.row(item, width, chosen)]
 
-    def heading(self, width: int) -> Row:
-        """The names of the columns."""
-        return Row()
+    def headings(self, width: int) -> list[Row]:
+        """The names of the columns, and what else does not scroll; not shown above an empty list."""
+        return []
 
     def finds(self, item: Item, query: str) -> bool:
         """Whether an item matches the filter."""
@@ -148,14 +148,14 @@ class RowList(Panel, Generic[Item]):
     @property
     def room(self) -> int:
         """Lines for rows."""
-        return max(0, self.size.height - self.headed)
+        return max(0, self.size.height - self.heads)
 
     def rest(self) -> int:
         return self.row_count - (self.scroll_offset.y + self.room) // self.tall
 
     def refresh_row(self, row: int) -> None:
         for line in range(row * self.tall, (row + 1) * self.tall):
-            self.refresh_line(line + self.headed)
+            self.refresh_line(line + self.heads)
 
     def _grown(self, items: Sequence[Item]) -> bool:
         """Whether the new items are the old ones with more appended."""
@@ -172,7 +172,7 @@ class RowList(Panel, Generic[Item]):
     def _fit(self) -> None:
         # Pads the height so that scrolling to the end shows only complete items.
         over = self.room % self.tall
-        self.virtual_size = Size(self.size.width, self.headed + self.row_count * self.tall + over)
+        self.virtual_size = Size(self.size.width, self.heads + self.row_count * self.tall + over)
 
     def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
         self._fit()
@@ -226,7 +226,7 @@ class RowList(Panel, Generic[Item]):
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        line = offset.y - self.headed if offset is not None else -1
+        line = offset.y - self.heads if offset is not None else -1
         row = (line + self.scroll_offset.y) // self.tall
         if line >= 0 and row < self.row_count:
             self.select(row)
@@ -234,10 +234,10 @@ class RowList(Panel, Generic[Item]):
     def render_line(self, y: int) -> Strip:
         """Draws one visible line, using the cache."""
         width = self.size.width
-        if self.headed and self.row_count:
-            if not y:
-                return Row((" ", self.roles.faint)).extend(self.heading(width - 1)).strip(width, self.under)
-            y -= 1
+        if self.row_count:
+            if y < self.heads:
+                return Row().gap().extend(self.headings(width - 1)[y]).strip(width, self.under)
+            y -= self.heads
         at, line = divmod(y + self.scroll_offset.y, self.tall)
         if at >= self.row_count:
             note = self.empty(width) if not self.row_count else []

@@ -109,7 +109,7 @@ class TopicsPanel(KeyedRows[TopicItem], panel="topics", number="1"):
 
     always_lit = True
     aligned = True
-    headed = True
+    heads = 1
     signs = ((PROPOSED, "proposed by an agent: w writes it, x turns it down"),)
 
     def key(self, item: TopicItem) -> str:
@@ -118,12 +118,12 @@ class TopicsPanel(KeyedRows[TopicItem], panel="topics", number="1"):
     def row(self, item: TopicItem, width: int, chosen: bool) -> Row:
         return draw_topic(item, self.items, width, self.roles, chosen=chosen)
 
-    def heading(self, width: int) -> Row:
+    def headings(self, width: int) -> list[Row]:
         row = Row().gap(2).fit("topic", _name_cells(self.items), self.roles.faint)
         if any(item.replay for item in self.items):
             for word, cells in _FIGURES:
                 row.fit(word, cells, self.roles.faint, "right")
-        return row.gap(2).add("when it applies", self.roles.faint).cut(width)
+        return [row.gap(2).add("when it applies", self.roles.faint).cut(width)]
 
     def searchable(self, item: TopicItem) -> tuple[str, str]:
         return item.name, item.when

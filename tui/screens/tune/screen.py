@@ -154,7 +154,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     def show(self) -> None:
         state = self.state
         threshold_line = self.threshold_line()
-        self.topics.show(state.topics(), threshold_line)
+        self.topics.show_view(state.topics(), threshold_line)
+        self.topics.select_key(state.topic)
         changes = state.changes()
         self.scores.show(self._scores(self.summary(changes)))
         self.changes.show(changes, self.hint())
@@ -210,17 +211,16 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
 
     # User input
 
-    @on(TopicsPanel.Chosen)
-    def _topic_chosen(self, chosen: TopicsPanel.Chosen) -> None:
-        self.choose_row(chosen.index)
-
-    def choose_row(self, index: int) -> None:
-        if 0 <= index < len(self.state.names):
-            self.state.choose(self.state.names[index])
+    def choose_selected(self) -> None:
+        """Takes over the topic selected in the list."""
+        if self.topics.selected is not None:
+            self.state.choose(self.topics.selected.name)
             self.show()
 
     @on(RowList.Moved)
-    def _row_moved(self) -> None:
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        if moved.panel is self.topics and moved.by_hand:
+            self.choose_selected()
         self.update_footer()
 
     @on(PromptLine.Edited)
@@ -279,7 +279,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         if self.panel_in_use == "decisions":
             self.decisions.move(motion)
         else:
-            self.choose_row(self.topics.target(motion))
+            self.topics.move(motion)
+            self.choose_selected()
 
     @command("escape", "Back", "back", 20, in_line=True, palette=False)
     def back(self) -> None:
@@ -324,9 +325,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         return self.state.query if name == "topics" else ""
 
     def go_to_match(self, step: int) -> None:
-        names = self.state.names
-        if names:
-            self.choose_row((self.topics.view.selected + step) % len(names))
+        super().go_to_match(step)
+        self.choose_selected()
 
     # Thresholds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 
@@ -19,6 +20,9 @@ from tui.render.roles import Roles
 from tui.render.safe import first_line
 from tui.screens.ledger.draw import SIGNS, by_category
 
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import Status
+
 WIDE = 60
 """Minimum width in cells for rows to include the items found or the error."""
 
@@ -28,7 +32,7 @@ _DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
 
 def state_of(row: LedgerRow) -> tuple[str, str]:
     """The sign and word for an entry's status."""
-    return SIGNS.get(row.status, ("?", first_line(row.status) or "unknown"))  # type: ignore[call-overload]
+    return SIGNS.get(cast("Status", row.status), ("?", first_line(row.status) or "unknown"))
 
 
 def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
