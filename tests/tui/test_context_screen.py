@@ -430,8 +430,6 @@ async def test_a_prompt_is_written_only_after_confirmation_and_copied(evening: P
         assert driven.app.clipboard == driven.compiled.text
         await driven.press("o", "y")
         assert driven.app.clipboard.startswith("P1 memory knowledge/memory/MEMORY.md:49-109 1317 the rest")
-        await driven.press("4", "y")
-        assert "identity" in driven.app.clipboard
     async with open_screen(evening, read_only=True) as driven:
         await driven.press("w")
         assert "the workspace is read-only" in driven.toasts and driven.focused_panel() == "sections"
@@ -522,7 +520,6 @@ async def test_while_compiling_the_screen_says_so_and_leaving_does_not_wait(
                     "2",
                     "1",
                     "3",
-                    "4",
                     "plus",
                     "underscore",
                 ):

@@ -1,11 +1,11 @@
-"""A prompt prepared for display, and its lists: sections by layer, what was left out, budget by slot."""
+"""A prompt prepared for display, and its lists: sections by layer, and what was left out."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import ClassVar, Literal
 
@@ -14,9 +14,8 @@ from rich.style import Style
 
 from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section
-from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
-from tui.render.budget import alone_and_found, best_of, budget_frame, budget_lines
+from tui.render.budget import alone_and_found, best_of
 from tui.render.budget import place as place_of
 from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, plural, score
@@ -460,26 +459,3 @@ class LeftOutPanel(EntryList, panel="left-out", number="3", words="left out"):
         ("▸", "search results that were left out; enter shows or hides them"),
     )
     reasons = True
-
-
-class SlotsPanel(LinesPanel, panel="slots", number="4", words="budget"):
-    """Panel 4: use and cap of each slot."""
-
-    _whole: Compiled | None = None
-    _budget: Compiled | None = None
-
-    @property
-    def row_count(self) -> int:
-        return 1 if self._whole is not None else 0
-
-    def show(self, compiled: Compiled | None) -> None:
-        if compiled is None or compiled is not self._whole:
-            self._whole = compiled
-            self._budget = replace(compiled, left_out=()) if compiled is not None else None
-            self.set_frame(below=budget_frame(compiled))
-            self.changed()
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        if self._budget is None:
-            return []
-        return budget_lines(self._budget, width, height, self.roles, coloured=self.coloured)

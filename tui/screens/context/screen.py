@@ -38,7 +38,6 @@ from tui.screens.context.lists import (
     PreparedPrompt,
     SectionItem,
     SectionsPanel,
-    SlotsPanel,
     prepare,
 )
 from tui.screens.context.state import ContextState, Listed, first_number
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from tui.kit.lanes import Lane
 
 FULL = (100, 32)
-"""Minimum columns and lines to show the budget panel."""
+"""Minimum columns and lines to show what was left out below the text."""
 NARROW = 72
 """Columns below which only one panel is visible."""
 LOW = 20
@@ -84,7 +83,7 @@ def _to_message(key: str, direction: str, further: str, step: int) -> Callable[[
                                   f"no {further} message")])  # fmt: skip
 
 
-class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
+class ContextScreen(FullScreen, panels=("sections", "text", "left-out"), lines=("name",)):
     """The layout of the screen, which follows the workbench's message."""
 
     area = "context"
@@ -121,15 +120,14 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         )
 
     def body(self) -> ComposeResult:
-        """The summary; sections and budget on the left, text and what was left out on the right."""
+        """The summary; sections on the left, text and what was left out on the right."""
         self.summary = SummaryBar(id="summary")
         self.sections = SectionsPanel(id="sections")
-        self.slots = SlotsPanel(id="slots")
         self.text = TextPanel(id="text")
         self.left_out = LeftOutPanel(id="left-out")
         yield self.summary
         yield Horizontal(
-            Vertical(self.sections, self.slots, id="context-left"),
+            self.sections,
             Vertical(self.text, self.left_out, id="context-right"),
             id="context",
         )
@@ -147,7 +145,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
 
     @property
     def compact(self) -> bool:
-        """Whether the budget is hidden and what was left out replaces the text."""
+        """Whether what was left out replaces the text."""
         return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
 
     def in_view(self) -> tuple[str, ...]:
@@ -158,7 +156,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             return (used,)
         if self.compact:
             return ("sections", "left-out" if self.left_out_open else "text")
-        return ("sections", "text", *(("left-out",) if self.left_out_open else ()), "slots")
+        return ("sections", "text", *(("left-out",) if self.left_out_open else ()))
 
     def lay_out(self) -> None:
         if self.gone:
@@ -175,12 +173,8 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         shown = self.in_view()
         for panel in self.panels:
             self.query_one(f"#{panel}").display = panel in shown
-        left = {"sections", "slots"} & set(shown)
-        right = {"text", "left-out"} & set(shown)
-        self.query_one("#context-left").display = bool(left)
-        self.query_one("#context-right").display = bool(right)
-        self.query_one("#context-left").set_class(not right, "-whole")
-        self.slots.set_class(shown == ("slots",), "-whole")
+        self.query_one("#context-right").display = shown != ("sections",)
+        self.sections.set_class(shown == ("sections",), "-whole")
         self.left_out.set_class("text" not in shown, "-whole")
         self.update_footer()
 
@@ -195,7 +189,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         self.show_summary()
         self.show_lists()
         self.show_text(stay=stay)
-        self.slots.show(self.state.compiled)
         self.update_footer()
 
     def show_summary(self) -> None:
@@ -402,8 +395,8 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         elif name == "text" and self.compact:
             self.left_out_open = False
         if self.zoomed is not None:
-            self.zoomed = None if self.compact and self.zoomed in ("left-out", "slots") else name
-        if self.zoomed is None and name in ("left-out", "slots") and name not in self.in_view():
+            self.zoomed = None if self.compact and self.zoomed == "left-out" else name
+        if self.zoomed is None and name == "left-out" and name not in self.in_view():
             self.zoomed = name
         self.lay_out()
         self.focus_panel(name)
@@ -590,8 +583,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         state = self.state
         if self.panel_in_use == "left-out":
             text = self.left_out.selected_text()
-        elif self.panel_in_use == "slots":
-            text = self.slots.selected_text()
         elif state.comparing:
             text = state.comparison.text(state.change) if state.comparison is not None else ""
         else:
@@ -620,7 +611,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
                          rank=30)  # fmt: skip
     focus_left_out = goes_to("left-out", "3", "what was left out", ", with sizes, scores and reasons",
                              rank=30)  # fmt: skip
-    focus_slots = goes_to("slots", "4", "the budget", ": use and cap of each slot", rank=30)
 
     @on(PromptLine.Edited)
     def _edited(self, edited: PromptLine.Edited) -> None:
