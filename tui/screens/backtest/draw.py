@@ -24,7 +24,7 @@ SIGNS = {
     "used": ("●", "some of what was told came up later"),
     "unused": ("○", "nothing of it came up later"),
 }
-RATED = {True: ("✓", "you rated it useful"), False: ("✗", "you rated it noise")}
+RATED = {True: ("✓", "you labelled it useful"), False: ("✗", "you labelled it noise")}
 _NAME = 18
 _INDENT = 3
 _MESSAGE = 300
