@@ -1,25 +1,33 @@
-"""The topics screen: the past is played, labelled and judged, and topics are made."""
+"""The topics screen on the sample: the past is played, labelled and judged, and topics are made."""
 
 from __future__ import annotations
 
-import re
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.engine import Engine
 from engine.errors import WriteFailed
 from engine.playbooks.draft import drafted, text_of
-from engine.playbooks.playbooks import Quote
-from tests.tui.conftest import SIZES, Driven, Run
-from tests.tui.fake_engine import FakeEngine, status_view
-from tests.tui.playbooks_data import ROWS
-from tests.tui.screen_driven import ScreenDriven
+from engine.playbooks.past import Replay
+from engine.playbooks.playbooks import FORM, Playbooks, Quote, Utterances
+from engine.store.files import Files
+from tests.tui.conftest import SIZES, Driven, Prepare, Watch
+from tests.tui.screen_driven import ScreenDriven, WatchingEngine
+from tui.render.figures import count
 from tui.screens.topics.screen import TopicsScreen
+from tui.screens.tune.draw import rate_text
 
+NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
+TOPIC = "release"
 TAGGED = drafted("Tagging", "A version is tagged.", "Sign it.", ["tag 0.15"])
+WAYS = ("load the 2027 tables", "new constants?")
+PROPOSED = drafted("Tide tables", "New tide tables are loaded.", "1. Compare with last year.", WAYS)
 
 
 class TopicsDriven(ScreenDriven[TopicsScreen]):
@@ -32,169 +40,173 @@ class TopicsDriven(ScreenDriven[TopicsScreen]):
         return edited
 
 
+def make(root: Path) -> None:
+    """Keeps three topics, which are played quickly; labels one, and has an agent propose another."""
+    for path in root.glob("topics/*.md"):
+        if path.stem not in (TOPIC, "german", "change-freeze"):
+            path.unlink()
+    with Engine.open(root, clock=lambda: NOW) as engine:
+        engine.playbooks.propose(PROPOSED, "codex")
+        (found,) = engine.playbooks.replay_all(topics=[TOPIC]).values()
+        for row in found.rows[-4:]:
+            engine.playbooks.label_row(TOPIC, row, row is not found.rows[-1])
+
+
 @pytest.fixture
-def engine(engine: FakeEngine) -> FakeEngine:
-    (engine.root / "topics").mkdir(exist_ok=True)
-    for name, when in (("code-review", "A change needs a review."), ("release", "A version is prepared.")):
-        text = text_of(drafted(name, when, "Do it.", ["do it"]))
-        (engine.root / f"topics/{name}.md").write_bytes(text)
-    return engine
+def root(prepare: Prepare) -> Path:
+    """The sample with few topics, one of them proposed."""
+    return prepare("few-topics", make)
 
 
 @asynccontextmanager
 async def open_topics(
-    run: Run, size: tuple[int, int] = (120, 40), **changes: object
+    root: Path, size: tuple[int, int] = (120, 40), **more: Any
 ) -> AsyncIterator[TopicsDriven]:
-    """Opens the screen on the topic code-review."""
-    async with run(size, **changes) as workbench:
-        driven = TopicsDriven(workbench.app, workbench.pilot, workbench.engine)
-        await driven.press("P")
-        driven.screen.select("code-review")
+    """Opens the screen on a topic."""
+    async with TopicsDriven.on_files(
+        root, size, now=NOW, grace_s=0.0, engine=WatchingEngine, **more
+    ) as driven:
+        driven.screen.select(TOPIC)
         await driven.settle()
         yield driven
 
 
-async def test_each_topic_says_how_it_would_have_done(run: Run, engine: FakeEngine) -> None:
-    async with open_topics(run) as driven:
+def played(driven: TopicsDriven) -> Replay:
+    """What the topic would have done, as shown."""
+    assert driven.bench.replays is not None
+    return driven.bench.replays[TOPIC]
+
+
+async def test_each_topic_says_how_it_would_have_done(root: Path) -> None:
+    async with open_topics(root) as driven:
+        found = played(driven)
+        assert found.fired and found.labelled
+        figures = [
+            count(found.fired),
+            count(found.labelled),
+            rate_text(found.precision),
+            rate_text(found.recall),
+        ]
         for size in SIZES.values():
             await driven.resize(*size)
-            assert driven.line("▌  code-review").split()[3:7] == ["4", "1", "1.0", "1.0"]
-            assert driven.line("release").split()[2:6] == ["0", "0", "–", "–"]
+            assert driven.line(f"▌  {TOPIC}").split()[3:7] == figures
             assert "? tide-tables" in driven.text and "proposed by an agent" in driven.text
-            assert "●  .29" in driven.line("review what we did") and "○  .24" in driven.line(
-                "think of the plan"
-            )
-            assert "useful" in driven.line("Please look over this diff")
-            assert "fires on 4 of the newest 200 of 240" in driven.text
-        await driven.press("j")
+            assert f"fires on {found.fired} of the newest {found.messages}" in driven.text
+            assert " ".join(found.rows[0].message.split())[:20] in driven.text
+        driven.bench.replays = {TOPIC: replace(found, rows=())}
+        driven.screen.show()
+        await driven.settle()
         assert "would not have fired on any past message" in driven.text
 
 
-async def test_the_past_is_played_in_the_background(run: Run, engine: FakeEngine) -> None:
-    engine.blocked["replay_all"] = threading.Event()
-    async with run((120, 40)) as workbench:
-        driven = TopicsDriven(workbench.app, workbench.pilot, workbench.engine)
-        await driven.send("P")
-        await driven.until(
-            lambda: "playing your past: 100 of 200 messages" in driven.text and "code-review" in driven.text
-        )
-        engine.blocked["replay_all"].set()
+async def test_the_past_is_played_in_the_background_and_the_last_figures_stay(
+    root: Path, watch: Watch
+) -> None:
+    replays = watch(Playbooks, "replay_all")
+    async with open_topics(root) as driven:
+        figures = driven.line(f"▌  {TOPIC}").split()[3:7]
+        await driven.press("escape")
+        with replays.held():
+            await driven.send("P")
+            await driven.until(lambda: len(replays) == 2 and "playing your past …" in driven.text)
+            assert driven.line(f"  {TOPIC}  ").split("release")[1].split()[:4] == figures
         await driven.settle()
         assert "playing" not in driven.text
-        engine.blocked["replay_all"].clear()
-        await driven.press("escape")
-        await driven.send("P")
-        await driven.until(lambda: re.search(r"code-review +4 +1 (?s:.*)past: 100", driven.text))
-        engine.blocked["replay_all"].set()
+        driven.screen._report(100, 200)
         await driven.settle()
+        assert "playing your past: 100 of 200 messages" in driven.text
 
 
-async def test_labels_are_shown_at_once_written_and_undone(run: Run, engine: FakeEngine) -> None:
-    async with open_topics(run) as driven:
-        await driven.press("enter", "n")
-        assert "noise" in driven.line("review what we did") and "precision .50, recall 1.0" in driven.text
+async def test_labels_are_shown_at_once_written_and_undone(root: Path, watch: Watch) -> None:
+    written = watch(Playbooks, "label_row")
+    async with open_topics(root) as driven:
+        first, second = played(driven).rows[:2]
+        assert first.useful is second.useful is None
+        await driven.press("enter", "n", "y")
+        assert [row.useful for row in played(driven).rows[:2]] == [False, True]
+        assert driven.screen.past.cursor == 2
+        await driven.press("z")
+        assert [row.useful for row in played(driven).rows[:2]] == [False, None]
+        assert driven.screen.past.cursor == 1 and driven.text.count("? y n") == 1
+        assert [(topic, row.id, useful) for topic, row, useful in written] == [
+            (TOPIC, first.id, False), (TOPIC, second.id, True), (TOPIC, second.id, None),
+        ]  # fmt: skip
+        written.error = WriteFailed("the disk is full")
         await driven.press("y")
-        assert "useful" in driven.line("is the branch any good") and "precision .67" in driven.text
-        await driven.press("u")
-        assert driven.line("is the branch any good").rstrip("│ ").endswith("? y n")
-        assert engine.calls_of("label_row") == [
-            ("label_row", "code-review", ROWS[0].id, False),
-            ("label_row", "code-review", ROWS[1].id, True),
-            ("label_row", "code-review", ROWS[1].id, None),
-        ]
+        assert "the disk is full" in driven.toasts and played(driven).rows[1].useful is None
         await driven.press("escape", "escape")
         assert not driven.is_open()
-        await driven.settle()
-        assert engine.calls_of("learn")
+    with Engine.open(root) as engine:
+        assert engine.playbooks.replay_all(topics=[TOPIC])[TOPIC].labelled == 5
 
 
-async def test_a_label_that_cannot_be_written_is_reported(run: Run, engine: FakeEngine) -> None:
-    engine.failing["label_row"] = WriteFailed("the disk is full")
-    async with open_topics(run) as driven:
-        await driven.press("enter", "y")
-        assert "the disk is full" in driven.toasts
-        assert driven.line("review what we did").rstrip("│ ").endswith("?") and "useful" not in driven.line(
-            "review what"
-        )
-
-
-async def test_a_message_opens_in_full(run: Run) -> None:
-    async with open_topics(run) as driven:
+async def test_a_message_opens_in_full(root: Path) -> None:
+    async with open_topics(root) as driven:
+        row = played(driven).rows[0]
         await driven.press("enter", "o")
-        assert (
-            "“review”" in driven.text and ".29, fires from .27" in driven.text and ROWS[0].path in driven.text
-        )
+        assert "fires from" in driven.text and row.path[:40] in driven.text and row.id in driven.text
 
 
-async def test_a_new_topic_is_filled_in_in_the_editor(
-    run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_topics(run) as driven:
+async def test_a_new_topic_is_filled_in_in_the_editor(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_topics(root) as driven:
         edited = driven.editing(monkeypatch)
         await driven.press("a")
-        assert edited == ["scratch/new-playbook.md"] and not engine.calls_of("create")
-        assert "what you wrote is kept in scratch/new-playbook.md" in driven.toasts
-        engine.playbooks.form = TAGGED
+        assert edited == [FORM] and f"what you wrote is kept in {FORM}" in driven.toasts
+        (root / FORM).write_bytes(text_of(TAGGED))
         await driven.press("a")
-        assert engine.calls_of("create") == [("create", TAGGED, True)]
-        assert "topics/tagging.md: commit a81f2c0" in driven.toasts
+        assert "topics/tagging.md: commit " in driven.toasts and not (root / FORM).exists()
+        assert "tagging" in driven.line("A version is tagged")
 
 
 async def test_a_model_is_asked_for_ways_to_ask_only_after_its_price_was_agreed_to(
-    run: Run, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+    root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine.playbooks.form, engine.playbooks.price = TAGGED, Quote("anthropic", "claude-haiku-4-5", 0.0021)
-    async with open_topics(run) as driven:
+    asked: list[str] = []
+
+    def written(_playbooks: Playbooks, draft: object) -> Utterances:
+        asked.append(str(draft))
+        return Utterances(("tag it", "cut the version"), "claude-haiku-4-5", 0.001)
+
+    monkeypatch.setattr(Playbooks, "quote", lambda *_: Quote("anthropic", "claude-haiku-4-5", 0.0021))
+    monkeypatch.setattr(Playbooks, "utterances", written)
+    async with open_topics(root) as driven:
         edited = driven.editing(monkeypatch)
+        (root / FORM).write_bytes(text_of(TAGGED))
         await driven.press("a")
         assert "claude-haiku-4-5" in driven.text and "at most $0.0021" in driven.text
         await driven.press("escape")
-        assert not engine.calls_of("utterances") and engine.calls_of("create") == [("create", TAGGED, True)]
-        await driven.press("a")
-        await driven.press("right", "enter")
-        assert engine.calls_of("utterances") == [("utterances", "tagging")] and len(edited) == 3
-        written = replace(TAGGED, examples=("tag 0.15", "tag it", "cut the version"))
-        assert engine.calls_of("create")[-1] == ("create", written, True)
+        assert not asked and (root / "topics/tagging.md").exists()
+        (root / FORM).write_bytes(text_of(replace(TAGGED, title="Signing")))
+        await driven.press("a", "right", "enter")
+        assert len(asked) == 1 and len(edited) == 3
+        assert "cut the version" in (root / "topics/signing.md").read_text()
 
 
-async def test_what_an_agent_proposed_is_read_and_written_or_turned_down(
-    run: Run, engine: FakeEngine
-) -> None:
-    async with open_topics(run) as driven:
+async def test_what_an_agent_proposed_is_read_and_written_or_turned_down(root: Path) -> None:
+    waiting, topic = root / "topics/.proposed/tide-tables.md", root / "topics/tide-tables.md"
+    async with open_topics(root) as driven:
         await driven.press("w", "x")
-        assert "no agent proposed it" in driven.toasts and not engine.calls_of("accept")
-        await driven.press("k", "o")
+        assert "no agent proposed it" in driven.toasts
+        await driven.press("g", "o")
         assert "load the 2027 tables" in driven.text and "Compare with last year" in driven.text
         await driven.press("escape", "w")
-        assert not engine.calls_of("accept")
+        assert waiting.exists()
         await driven.press("right", "enter")
-        assert engine.calls_of("accept") == [("accept", "tide-tables")]
-        assert "topics/tide-tables.md: commit a81f2c0" in driven.toasts
-    engine.playbooks.waiting = engine.playbooks.__class__(engine).waiting
-    async with open_topics(run) as driven:
-        await driven.press("k", "x")
-        assert engine.calls_of("reject") == [("reject", "tide-tables")]
+        assert "topics/tide-tables.md: commit " in driven.toasts and topic.exists() and not waiting.exists()
+        driven.engine.playbooks.propose(replace(PROPOSED, title="Tides"), "codex")
+        await driven.press("ctrl+r", "g", "x")
+        assert "topics/.proposed/tides.md: commit " in driven.toasts and "tides" not in driven.screen.items
 
 
-async def test_a_read_only_workspace_is_looked_at_only(run: Run, engine: FakeEngine) -> None:
-    async with open_topics(run, status_value=status_view(read_only=True)) as driven:
+async def test_a_read_only_workspace_is_looked_at_only(root: Path, watch: Watch) -> None:
+    written = watch(Files, "replace")
+    async with open_topics(root, read_only=True) as driven:
         await driven.press("a", "enter", "y")
-        assert "the workspace is read-only" in driven.toasts
-        assert not engine.calls_of("open_form") and not engine.calls_of("label_row")
-
-
-async def test_hostile_text_is_shown_as_text(run: Run, engine: FakeEngine) -> None:
-    hostile = "[/] [@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
-    engine.playbooks.past = {"code-review": (replace(ROWS[0], message=hostile, hits=(hostile,)),)}
-    engine.playbooks.waiting = [replace(TAGGED, title=hostile, when=hostile, instructions=hostile)]
-    async with open_topics(run) as driven:
-        assert "\x1b" not in driven.text and "[@click=app.quit]x[/]" in driven.text
-        await driven.press("enter", "o")
-        assert "\x1b" not in driven.text and "[@click=app.quit]x[/]" in driven.text
+        assert "the workspace is read-only" in driven.toasts and not written
 
 
 @pytest.mark.parametrize("size", ["80x24", "120x40"])
-async def test_pictures(run: Run, picture: Callable[[Driven, str], None], size: str) -> None:
-    async with open_topics(run, SIZES[size]) as driven:
+async def test_pictures(root: Path, picture: Callable[[Driven, str], None], size: str) -> None:
+    async with open_topics(root, SIZES[size]) as driven:
         await driven.press("enter")
         picture(driven, f"topics/{size}")

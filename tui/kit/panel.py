@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.render.draw import Row
+from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 from tui.render.safe import visible
 
@@ -105,6 +105,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
             (title[words:], Style.parse("$muted not bold")),
         )
         more = f"↓ {rest:,}" if rest else ""
+        below = clip(below, self.size.width - len(more) - 5) if more and below else below
         tone = "$error" if error else "$muted"
         pieces = [(visible(below), tone), ("   " if more and below else "", ""), (more, "$accent")]
         label = Content.assemble(*pieces)
