@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from tui.kit.command import Need, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
-from tui.kit.full_screen import FullScreen
+from tui.kit.full_screen import LOW, ListDetail
 from tui.kit.messages import Burst
-from tui.kit.prompt import Mode, PromptLine
+from tui.kit.prompt import Mode
 from tui.kit.rows import RowList
 from tui.render.draw import clip
 from tui.render.figures import count, kilobytes
@@ -51,8 +50,6 @@ FULL = (100, 32)
 """Minimum columns and lines to show what was left out below the text."""
 NARROW = 72
 """Columns below which only one panel is visible."""
-LOW = 20
-"""Lines below which the summary is one line."""
 SHORT = 24
 """Lines below which the summary is two lines."""
 WIDE = 160
@@ -83,7 +80,7 @@ def _to_message(key: str, direction: str, further: str, step: int) -> Callable[[
                                   f"no {further} message")])  # fmt: skip
 
 
-class ContextScreen(FullScreen, panels=("sections", "text", "left-out"), lines=("name",)):
+class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=("name",)):
     """The layout of the screen, which follows the workbench's message."""
 
     area = "context"
@@ -131,9 +128,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out"), lines=(
             Vertical(self.text, self.left_out, id="context-right"),
             id="context",
         )
-
-    def below(self) -> ComposeResult:
-        yield self.prompt
 
     # What is on the screen
 
@@ -367,8 +361,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out"), lines=(
         self.state.compare_with(request.compiled, comparison, note)
         self.show(stay=False)
 
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
+    def row_moved(self, moved: RowList.Moved) -> None:
         if moved.by_hand:
             self.take_selection()
             self.frame_lists()
@@ -611,12 +604,3 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out"), lines=(
                          rank=30)  # fmt: skip
     focus_left_out = goes_to("left-out", "3", "what was left out", ", with sizes, scores and reasons",
                              rank=30)  # fmt: skip
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        self.entered(entered.mode, entered.value)

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 
 from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, goes_to, labels
-from tui.kit.full_screen import FullScreen, committed
+from tui.kit.full_screen import LOW, FullScreen, committed
 from tui.kit.messages import Burst
 from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 4.0
 """The pause between two reads of the log, as a multiple of the last read's duration."""
-LOW = 20
-"""Lines below which the comparison is shown in the frame instead of a panel."""
 
 
 _ONE_LINE = 400

@@ -19,7 +19,7 @@ from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
 from tui.kit.bars import Header, bars
 from tui.kit.conductor import Conductor, RunLine
-from tui.kit.full_screen import FullScreen
+from tui.kit.full_screen import LOW, FullScreen
 from tui.kit.messages import ALL_PARTS, Burst, CommandRan, Learned, PartsRead, TraceRead, Tried
 from tui.kit.prompt import PromptLine
 from tui.kit.questions import Clock, Questions
@@ -44,10 +44,6 @@ PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
 FULL = (100, 32)
 """Minimum columns and lines to show all five panels."""
-LOW = 20
-"""Lines below which the folded panels are hidden too."""
-
-
 TYPING_S = 0.15
 """The pause in typing after which a message is tried."""
 
