@@ -225,14 +225,3 @@ async def test_read_only_refuses_writes(run: Run, engine: FakeEngine) -> None:
         await driven.press("j", "r")
         assert "the workspace is read-only" in driven.toasts and not driven.engine.calls_of("restore")
         assert "read-only" in driven.text
-
-
-async def test_low_screen_shows_one_panel(run: Run) -> None:
-    async with open_ledger(run, (60, 16)) as driven:
-        assert driven.shows("entries") and not driven.shows("record")
-        await driven.press("enter")
-        assert driven.shows("record") and not driven.shows("entries")
-        await driven.press("escape")
-        assert driven.shows("entries") and driven.is_open()
-        await driven.press("tab", "plus", "escape", "1", "escape")
-        assert not driven.is_open()
