@@ -100,7 +100,7 @@ async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> No
     )
     async with run((160, 50), ledger_view=LedgerView((*ledger_rows(), *rows))) as driven:
         await driven.press("4", "j", "j")
-        assert "the reply is no JSON: line 14, column 3" in driven.text, "a failed one says why"
+        assert "the reply is no JSON" in driven.text, "a failed one says why"
         for key in ("G", "g", "ctrl+d"):
             await driven.press(key)
             await driven.pilot.pause()
