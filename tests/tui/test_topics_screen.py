@@ -109,6 +109,7 @@ async def test_the_past_is_played_in_the_background_and_the_last_figures_stay(
         with replays.held():
             await driven.send("P")
             await driven.until(lambda: len(replays) == 2 and "playing your past …" in driven.text)
+            await driven.until(lambda: f"  {TOPIC}  " in driven.text)
             assert driven.line(f"  {TOPIC}  ").split("release")[1].split()[:4] == figures
         await driven.settle()
         assert "playing" not in driven.text
