@@ -19,6 +19,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from engine.agents.listener import listening
@@ -224,10 +225,13 @@ class WorkbenchApp(App[int]):
         else:
             self.bench.say(f"theme: {self.theme_files[name].title}")
 
-    def notify(self, message: str, **rest: Any) -> None:
-        """Shows a notification, unless the same one is in view."""
-        if all(each.message != message for each in self._notifications):
-            super().notify(message, **rest)
+    def notify(self, message: str, *, severity: SeverityLevel = "information", **rest: Any) -> None:
+        """Shows a notification, unless the same one is in view. Besides errors, two are kept."""
+        if any(each.message == message for each in self._notifications):
+            return
+        for each in [each for each in self._notifications if each.severity == "information"][:-1]:
+            del self._notifications[each]
+        super().notify(message, severity=severity, **rest)
 
     def action_command_palette(self) -> None:
         """Opens the palette of all commands."""

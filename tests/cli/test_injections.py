@@ -118,7 +118,7 @@ def test_hook_injections_are_listed_shown_rated_and_summarised(apo: Command, inj
         "marked as noise: section 1, 2",
         "labelled as noise: topic github-pr-review; see: autopoiesis tune github-pr-review",
     ]
-    assert apo("-C", injected, "injections", "show", name).out.count("rated noise") == 2
+    assert apo("-C", injected, "injections", "show", name).out.count("labelled noise") == 2
     assert apo("-C", injected, "injections", "useful", name, "99").code == 1
     (decision,) = apo("-C", injected, "decisions", "list", "--topic", "github-pr-review", "--json").json[-1:]
     assert decision["useful"] is False

@@ -182,7 +182,7 @@ def test_the_command_labels_a_prompt(workspace: Path, past: list[str], say: Say)
     base = ["-C", str(workspace), "backtest"]
     run = CliRunner().invoke(cli, [*base, "--noise", f"{path}:10", "--passage", "1"])
     assert run.exit_code == 0 and "labelled as noise" in run.output
-    assert CliRunner().invoke(cli, base).output.count("rated noise") == 1
+    assert CliRunner().invoke(cli, base).output.count("labelled noise") == 1
     gone = CliRunner().invoke(cli, [*base, "--useful", f"{path}:11"])
     assert isinstance(gone.exception, AutopoiesisError) and "nothing would have been told" in str(
         gone.exception

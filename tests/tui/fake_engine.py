@@ -32,8 +32,6 @@ from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeDiscussions
 from tests.tui.fake_knowledge import FakeKnowledge
-from tests.tui.jobs_data import FakeSchedule
-from tests.tui.playbooks_data import FakePlaybooks
 from tests.tui.tune_data import FakeTuning, decision
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -435,8 +433,6 @@ class FakeEngine(Engine):
     gate_only_on_request: bool = False
     session: str = ""
     knowledge: FakeKnowledge = field(init=False)
-    schedule: FakeSchedule = field(init=False)
-    playbooks: FakePlaybooks = field(init=False)
 
     def __post_init__(self) -> None:
         workspace = Workspace(self.root)
@@ -447,8 +443,6 @@ class FakeEngine(Engine):
             clock=lambda: NOW,
         )
         self.knowledge = FakeKnowledge(self)
-        self.schedule = FakeSchedule(self)
-        self.playbooks = FakePlaybooks(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()

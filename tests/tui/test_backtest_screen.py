@@ -160,10 +160,10 @@ async def test_prompts_and_passages_are_rated(run: Run, engine: FakeEngine, hist
         await driven.press("y")
         assert "no prompt is selected" in driven.toasts
         await driven.press("j", "n")
-        assert "rated noise: 2 passages" in driven.toasts
-        assert "● ✗ 2026-06-02" in driven.text and driven.text.count("rated noise ·") == 2
+        assert "labelled noise: 2 passages" in driven.toasts
+        assert "● ✗ 2026-06-02" in driven.text and driven.text.count("labelled noise ·") == 2
         await driven.press("enter", "y")
-        assert driven.text.count("rated noise ·") == 1 and "rated useful · came up later" in driven.text
+        assert driven.text.count("labelled noise ·") == 1 and "labelled useful · came up later" in driven.text
         assert "● ✓ 2026-06-02" in driven.text
         prompt = history.found.told[0]
         first, second = prompt.passages

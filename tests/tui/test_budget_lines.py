@@ -14,7 +14,6 @@ from tui.render.budget import (
     budget_frame,
     budget_lines,
     next_row,
-    prompt_lines,
 )
 from tui.render.draw import Row
 from tui.render.roles import PLAIN
@@ -50,7 +49,6 @@ def test_what_more_tokens_would_add_has_a_line_if_there_is_room() -> None:
 )
 def test_the_share_that_answers_the_message_stands_below_the_gauge(width: int, shown: str) -> None:
     assert budget_lines(MORE, width, 30, PLAIN)[1].text == shown
-    assert prompt_lines(MORE, width, PLAIN)[1].text == shown
     assert budget_frame(MORE) == "6,912/8,192 tok · 18 % for message"
     assert budget_frame(None) == ""
 
@@ -68,11 +66,6 @@ def test_the_share_of_the_model_window_is_shown_below_the_slots() -> None:
     shown = " ".join(text(budget_lines(MORE, 60, 30, PLAIN)).split())
     assert f"{percent:.1f} % of the 200,000-token window of claude-haiku-4-5" in shown
     assert "tokens that" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
-
-
-def test_the_prompt_page_lists_everything_that_more_tokens_would_add() -> None:
-    shown = " ".join(text(prompt_lines(MORE, 100, PLAIN)).split())
-    assert "500 more tokens would add: knowledge/procedures/deploy.md:12-40 (180), history 3-9 (60)" in shown
 
 
 @each_case("width", [32, 38, 48, 60, 80, 120])
@@ -123,13 +116,6 @@ def test_a_result_already_in_the_prompt_is_not_the_best_left_out() -> None:
     repeated = replace(MANY[0], source="knowledge/repeated.md", score=0.99, reason="already there", limit="")
     assert best_of((repeated, *MANY)) == MANY[-1]
     assert best_of((replace(MANY[9], limit=""), repeated)) == repeated
-
-
-def test_the_prompt_page_lists_every_search_result_below_the_rest() -> None:
-    shown = text(prompt_lines(replace(review_compiled(), left_out=(*MANY, TURNS)), 100, PLAIN))
-    after = shown.split("left out", 1)[1]
-    assert after.index("history:3-9") < after.index("356 search results") < after.index("notes/0.md")
-    assert all(each.source in after for each in MANY)
 
 
 def test_hostile_names_are_shown_only_as_text() -> None:

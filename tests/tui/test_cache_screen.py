@@ -439,7 +439,7 @@ async def test_gate_questions_come_first_and_selections_are_kept(root: Path, wat
         (root / PATH).unlink()
         await driven.press("ctrl+r")
         driven.app.clear_notifications()
-        for key in ("enter", "i", "d", "a", "y", "Y", "e", "j", "G"):
+        for key in ("e", "enter", "i", "d", "a", "y", "Y", "j", "G"):
             await driven.press(key)
         assert "no discussion is selected" in driven.toasts and "there is nothing here yet" in driven.toasts
         assert driven.is_open() and not isinstance(driven.app.screen, ConfirmScreen | PageScreen)

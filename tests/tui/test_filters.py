@@ -7,11 +7,11 @@ from pathlib import Path
 from tests.tui.conftest import Driven
 from tests.tui.every_screen import each_screen, open_workbench
 from tests.tui.screen_driven import ScreenDriven
-from tui.screens.playbooks.screen import PlaybooksScreen
+from tui.screens.topics.screen import TopicsScreen
 
 
-class PlaybooksDriven(ScreenDriven[PlaybooksScreen]):
-    kind, key = PlaybooksScreen, "P"
+class TopicsDriven(ScreenDriven[TopicsScreen]):
+    kind, key = TopicsScreen, "P"
 
 
 def logged(root: Path) -> dict[str, bytes]:
@@ -41,16 +41,16 @@ async def test_a_habit_of_searching_writes_nothing_on_any_screen(sample: Path) -
                     await driven.press("n", "N", "n", "escape")
                 screen.focus_panel(name)
     assert logged(sample) == before
-    assert {"Workbench", "PlaybooksScreen", "TuneScreen", "InjectionsScreen"} <= {one for one, _ in filtered}
+    assert {"Workbench", "TopicsScreen", "TuneScreen", "InjectionsScreen"} <= {one for one, _ in filtered}
 
 
 async def test_matches_are_gone_through_with_n_wrapping_around(sample: Path) -> None:
     async with open_workbench(sample, (80, 24)) as workbench:
-        driven = await PlaybooksDriven.over(workbench)
+        driven = await TopicsDriven.over(workbench)
         await driven.press("slash")
         await driven.type("re")
         await driven.press("enter")
-        panel = driven.screen.playbooks
+        panel = driven.screen.topics
         names = [panel.item_at(row).name for row in range(panel.row_count)]
         assert len(names) > 1 and "n N next / previous match" in driven.lines[-1]
         assert f"/re  {len(names)} of {len(panel.items)}" in driven.text

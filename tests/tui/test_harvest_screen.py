@@ -1,4 +1,4 @@
-"""The guided harvest: survey, selection, confirmation, result."""
+"""The guided harvest: selection, confirmation, result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def timer_is_running(driven: HarvestDriven) -> bool:
 
 
 async def go_to_confirm(driven: HarvestDriven) -> None:
-    await driven.press("enter", "enter")
+    await driven.press("enter")
     assert driven.step == "confirm"
 
 
@@ -78,7 +78,7 @@ async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest
         await driven.press("ctrl+r")
         assert "the disk is gone" in driven.text
         await driven.press("enter")
-        assert driven.step == "survey" and "there are no conversations" in driven.toasts
+        assert driven.step == "pick" and "no conversations to harvest are selected" in driven.toasts
         driven.engine.failing.clear()
         await driven.press("ctrl+r")
         assert "3 to harvest" in driven.text
@@ -91,7 +91,6 @@ async def test_survey_shows_conversations_and_cost(run: Run, monkeypatch: pytest
 
 async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) -> None:
     async with open_harvest(run) as driven:
-        await driven.press("enter")
         assert driven.step == "pick" and driven.chosen() == CHOSEN
         assert " · " in driven.line("letters.md") and "kept by a person" in driven.line("letters.md")
         await driven.press("G", "space")
@@ -129,8 +128,6 @@ async def test_selecting_confirming_and_going_back_harvests_nothing(run: Run) ->
         await driven.press("escape", "g", "space", "enter", "escape")
         assert driven.step == "pick" and driven.chosen() == CHOSEN[1:]
         await driven.press("escape")
-        assert driven.step == "survey"
-        await driven.press("escape")
         assert not driven.is_open() and not driven.requests()
 
 
@@ -143,7 +140,7 @@ async def test_options_are_passed_to_the_engine(run: Run) -> None:
             ("g j space j space j space", Consent(), False, True, 4),
         ):
             driven.engine.calls.clear()
-            await driven.press("enter", "2", *keys.split(), "enter", "enter")
+            await driven.press("2", *keys.split(), "enter", "enter")
             assert driven.step == "result"
             [request] = driven.requests()
             assert (request.consent, request.harvest, request.reclaim) == (consent, harvest, reclaim)
@@ -168,9 +165,7 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
         assert "not harvested: 1" in text and "f retries" in text
         assert "no items found (option: also empty)" in text
         await driven.press("f")
-        assert driven.step == "survey"
-        await driven.press("enter")
-        assert driven.chosen() == CHOSEN[:1]
+        assert driven.step == "pick" and driven.chosen() == CHOSEN[:1]
 
         # the result shows why a run ended or was refused
         driven.ledger.reported.append(Report((), stopped="there is no key; set it"))
@@ -191,7 +186,6 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
         driven.ledger.surveyed = Survey(CANDIDATES, "markers", "", transcripts=True)
         driven.engine.calls.clear()
         await driven.press("H")
-        assert driven.step == "survey"
         await go_to_confirm(driven)
         assert "all conversations stay where they are" in driven.text
         await driven.press("enter")
@@ -199,7 +193,7 @@ async def test_result_shows_outcomes_and_offers_a_retry(run: Run) -> None:
 
         await driven.press("escape")
         assert not driven.is_open()
-        await driven.press("f", "enter")
+        await driven.press("f")
         assert driven.step == "pick" and driven.chosen() == CHOSEN[:1]
 
 
@@ -298,13 +292,13 @@ async def test_large_move_needs_exactly_the_right_number(run: Run) -> None:
         await driven.press("m")
         assert driven.focused_panel() == "number"
         await driven.press("escape", "H", "escape", "H")
-        assert driven.step == "survey" and "would be moved to the trash" not in driven.text
+        assert driven.step == "pick" and "would be moved to the trash" not in driven.text
 
         # a run refused entirely because of the number also asks for it
         refused = HarvestRefused("4 would go, over half of 4", hint="--reclaim 4", to_confirm=4)
         driven.engine.failing["harvest"] = refused
         driven.engine.calls.clear()
-        await driven.press("enter", "2", "G", "space", "enter", "enter")
+        await driven.press("2", "G", "space", "enter", "enter")
         assert driven.focused_panel() == "number"
         driven.engine.failing.clear()
         await driven.type("4")
@@ -326,7 +320,6 @@ async def test_read_only_scans_but_does_not_start(run: Run, engine: FakeEngine) 
 
 async def test_on_a_low_screen_tab_shows_the_options(run: Run) -> None:
     async with open_harvest(run, (60, 16)) as driven:
-        await driven.press("enter")
         assert driven.shows("pick") and not driven.shows("switches")
         await driven.press("tab")
         assert driven.shows("switches") and not driven.shows("pick")

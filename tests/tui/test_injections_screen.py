@@ -104,7 +104,7 @@ async def test_injection_with_reasons_text_and_source(
         assert edited[-1] == (PROCEDURE, 1)
         await driven.press("escape", "j", "y")
         assert "▸ 06-12 17:47" in driven.text and "catalog:skills, whose text is not kept" in driven.text
-        assert "only what was chosen for a message can be rated" in driven.toasts
+        assert "only what was chosen for a message can be labelled" in driven.toasts
         await driven.press("escape")
         assert not driven.is_open()
 
@@ -138,7 +138,7 @@ async def test_section_and_whole_prompt_are_rated(run: Run, engine: FakeEngine) 
         await driven.press("n", "j", "2", "n")
         assert engine.calls_of("label") == [("label", TURN, "github-pr-review", False)]
         assert "topic github-pr-review labelled: noise" in driven.toasts
-        assert "topic github-pr-review · 249 tokens · rated noise" in driven.text
+        assert "topic github-pr-review · 249 tokens · labelled noise" in driven.text
         await driven.press("1", "y")
         assert engine.calls_of("label")[1:] == [("label", TURN, "github-pr-review", True)]
         assert "3/3" in driven.line("● 06-12 17:57") and "0/1" in driven.line("18:27  codex")

@@ -74,7 +74,7 @@ async def test_guided_harvest_commits_and_reclaims_and_restore_undoes_it(workspa
         harvest = harvest_of(driven)
         await harvest.settle()
         assert "no model used, $0" in harvest.text
-        await harvest.press("enter", "a", "a", "a")
+        await harvest.press("a", "a", "a")
         while "vestrand" not in harvest.screen.pick.selected_text():
             await harvest.press("j")
         await harvest.press("space", "2", "j", "space", "j", "space", "enter", "enter")
@@ -105,7 +105,7 @@ async def test_large_move_waits_for_the_number(workspace: Path, monkeypatch: pyt
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
-        await harvest.press("enter", "2", "j", "space", "j", "space", "enter", "enter")
+        await harvest.press("2", "j", "space", "j", "space", "enter", "enter")
         await harvest.until(lambda: harvest.step == "result")
         await harvest.settle()
         progress = harvest.screen.state.progress
@@ -128,6 +128,6 @@ async def test_read_only_shows_and_changes_nothing(workspace: Path) -> None:
         await driven.press("H")
         harvest = harvest_of(driven)
         await harvest.settle()
-        await harvest.press("enter", "enter", "enter")
+        await harvest.press("enter", "enter")
         assert "the workspace is read-only" in harvest.toasts
     assert content(workspace) == before

@@ -12,6 +12,7 @@ from tests.tui.conftest import SIZES, Run
 from tests.tui.fake_engine import NOW, FakeEngine, status_view
 from tests.tui.ledger_data import FAILED, HARVESTED, INVALID, LARGE, LINES, LOST, RECLAIMED, UNHARVESTED
 from tests.tui.screen_driven import LedgerDriven, open_ledger
+from tui.screens.context.screen import ContextScreen
 
 BROKEN = LedgerBroken(
     "cannot be read as a ledger (JSONDecodeError)",
@@ -71,12 +72,16 @@ async def test_entries_are_newest_first_and_the_selected_one_is_checked(
         assert driven.selected() == FAILED
 
 
-async def test_the_entry_selected_in_the_workbench_is_selected(run: Run, engine: FakeEngine) -> None:
+async def test_enter_in_the_workbench_opens_the_selected_entry_and_the_prompt(
+    run: Run, engine: FakeEngine
+) -> None:
     sha256 = engine.ledger_view.entries[1].sha256
     engine.knowledge.ledger.known[sha256] = engine.knowledge.ledger.known[FAILED]
     async with run((120, 40)) as driven:
-        await driven.press("4", "j", "L")
+        await driven.press("4", "j", "enter")
         await driven.until(lambda: ("check", sha256) in engine.calls)
+        await driven.press("escape", "5", "enter")
+        assert isinstance(driven.app.screen, ContextScreen)
 
 
 async def test_line_is_opened_in_place_and_copied(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,14 +225,3 @@ async def test_read_only_refuses_writes(run: Run, engine: FakeEngine) -> None:
         await driven.press("j", "r")
         assert "the workspace is read-only" in driven.toasts and not driven.engine.calls_of("restore")
         assert "read-only" in driven.text
-
-
-async def test_low_screen_shows_one_panel(run: Run) -> None:
-    async with open_ledger(run, (60, 16)) as driven:
-        assert driven.shows("entries") and not driven.shows("record")
-        await driven.press("enter")
-        assert driven.shows("record") and not driven.shows("entries")
-        await driven.press("escape")
-        assert driven.shows("entries") and driven.is_open()
-        await driven.press("tab", "plus", "escape", "1", "escape")
-        assert not driven.is_open()

@@ -89,7 +89,7 @@ def test_price_is_proportional_to_the_selection() -> None:
     half = Price.of(survey, 1.0, [CANDIDATES[2]])
     assert half.tokens == 4_450 and half.dollars == pytest.approx(4_450 / survey.tokens)
     assert "nothing to send" in str(Price.of(survey, 1.0, []))
-    assert "price unknown" in str(Price.of(survey, None))
+    assert "price unknown" in str(Price.of(survey, None, CANDIDATES))
 
 
 def test_number_to_confirm_comes_from_results_or_the_refusal() -> None:

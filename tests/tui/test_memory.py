@@ -19,7 +19,6 @@ from tui.render.roles import PLAIN
 from tui.screens.ledger.draw import by_category
 from tui.screens.workbench.memory_panels import (
     failure,
-    ledger_detail,
     ledger_line,
     ledger_row,
     ledger_summary,
@@ -92,11 +91,6 @@ def test_ledger_entries_are_found_by_name_error_and_state() -> None:
     assert not matches(bad, "harvested,")
 
 
-def test_a_ledger_entry_in_full() -> None:
-    shown = text(ledger_detail(ledger_rows()[2], 80, PLAIN))
-    assert "! failed   hosting-quota" in shown and "line 14" in shown and "kept" in shown
-
-
 async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> None:
     rows = tuple(
         LedgerRow(
@@ -106,7 +100,7 @@ async def test_many_ledger_entries_cost_no_more_than_a_screenful(run: Run) -> No
     )
     async with run((160, 50), ledger_view=LedgerView((*ledger_rows(), *rows))) as driven:
         await driven.press("4", "j", "j")
-        assert "the reply is no JSON: line 14, column 3" in driven.text, "a failed one says why"
+        assert "the reply is no JSON" in driven.text, "a failed one says why"
         for key in ("G", "g", "ctrl+d"):
             await driven.press(key)
             await driven.pilot.pause()

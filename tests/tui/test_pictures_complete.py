@@ -13,7 +13,7 @@ VALUES = {
     "size": "|".join([*SIZES, "60x16"]),
     "theme": "light|high-contrast|colour-blind|sixteen",
     "group": "decisions|skills|notes|digest",
-    "name": f"{'|'.join(SIZES)}|why|ledger-entry|prompt|gate-said-no|steering",
+    "name": f"{'|'.join(SIZES)}|gate-said-no|steering",
 }
 """The possible values of the expressions in f-string names."""
 

@@ -133,8 +133,8 @@ async def test_rules_are_listed_with_their_mentions_and_context(
         assert [rule.state for rule in listed] == ["in force"] * 4 + ["waiting"] * 3 + ["replaced"] * 2
         assert [rule.told for rule in listed] == [2, 1, 1, 1, 4, 2, 2, 1, 1]
         assert "4 in force · 3 wait for you" in driven.text
-        assert "● 2×  05-19  everywhere" in driven.line("each fix")
-        assert "? 4×  06-11  everywhere" in driven.line("draft PR")
+        assert "● 2×  2026-05  everywhere" in driven.line("each fix")
+        assert "? 4×  2026-06  everywhere" in driven.line("draft PR")
         await driven.settle()
         picture(driven, "rules/80x24")
         assert "● in force: agents are told it" in driven.text
@@ -427,7 +427,7 @@ async def test_new_sessions_are_learned_from(root: Path) -> None:
         write(root, [("2026-06-12", "gauges", PUSHED, "open a draft PR please")])
         await driven.press("l")
         await driven.wait_for_toast("1 session read, 0 rules learned")
-        assert driven.rule(DRAFT).told == 5 and "06-12" in driven.line("draft PR")
+        assert driven.rule(DRAFT).told == 5 and "2026-06" in driven.line("draft PR")
         await driven.select(DRAFT)
         await driven.press("a")
         await driven.wait_for_toast("accepted: ")
@@ -435,7 +435,7 @@ async def test_new_sessions_are_learned_from(root: Path) -> None:
         await driven.press("l")
         await driven.wait_for_toast("1 session read, 0 rules learned, 1 said again")
         await driven.select(DRAFT)
-        assert "! 6×  06-13" in driven.line(DRAFT)
+        assert "! 6×  2026-06" in driven.line(DRAFT)
         assert "in force and accepted 2026-06-12, but you said it again since" in driven.flat()
 
 

@@ -32,8 +32,8 @@ CAUTIOUS = {**TOPICS, "smalltalk": SMALLTALK}
 PICTURES: dict[str, tuple[Callable[..., Any], str, dict[str, Any]]] = {
     "ledger/full-200x60-dark": (open_ledger, "", {}),
     "ledger/entries-60x16": (open_ledger, "", {}),
-    "harvest/1-survey-200x60": (open_harvest, "", {}),
-    "harvest/1-survey-60x16": (open_harvest, "", {}),
+    "harvest/1-choose-200x60": (open_harvest, "", {}),
+    "harvest/1-choose-60x16": (open_harvest, "", {}),
     "tune/full-80x24-dark": (open_tune, "", {"provider": "agent"}),
     "tune/full-120x40-dark": (open_tune, "", {"provider": "agent"}),
     "tune/full-200x60-dark": (open_tune, "", {"provider": "agent"}),
@@ -136,9 +136,9 @@ async def test_harvest_the_steps_from_loading_to_the_result(run: Run, picture: P
         await driven.press("ctrl+r")
         driven.app.clear_notifications()
         await driven.settle()
-        picture(driven, "harvest/1-survey-80x24")
+        picture(driven, "harvest/1-choose-80x24")
 
-        await driven.press("enter", "question_mark")
+        await driven.press("question_mark")
         assert "in pick" in driven.text
         await driven.press("escape", "enter")
         await driven.send("enter")
@@ -149,18 +149,16 @@ async def test_harvest_the_steps_from_loading_to_the_result(run: Run, picture: P
         release.set()
         await driven.settle()
 
-        await driven.press("H", "enter", "space")
-        picture(driven, "harvest/2-pick-80x24")
+        await driven.press("H", "space", "enter")
+        picture(driven, "harvest/2-confirm-80x24")
         await driven.press("enter")
-        picture(driven, "harvest/3-confirm-80x24")
-        await driven.press("enter")
-        picture(driven, "harvest/4-result-80x24")
+        picture(driven, "harvest/3-result-80x24")
 
 
 async def test_harvest_options_and_the_brake(run: Run, picture: Picture) -> None:
     async with open_harvest(run, SIZES["120x40"]) as driven:
-        picture(driven, "harvest/1-survey-120x40")
-        await driven.press("enter", "2", "space", "G", "space")
+        picture(driven, "harvest/1-choose-120x40")
+        await driven.press("2", "space", "G", "space")
         picture(driven, "harvest/options-120x40")
         driven.ledger.reported.append(Report(results(BRAKE, 2)))
         await driven.press("space", "g", "space", "enter", "enter")

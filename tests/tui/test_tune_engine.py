@@ -158,18 +158,6 @@ async def test_new_decisions_are_shown_and_other_thresholds_in_the_file_are_kept
         assert path.read_text(encoding="utf-8") == mine
 
 
-async def test_a_fitted_proposal_is_shown_and_applied(root: Path) -> None:
-    with Engine.open(root, clock=lambda: NOW) as engine:
-        engine.tuning.apply(TOPIC, Thresholds(0.9, 0.95))
-    async with open_screen(root) as driven:
-        await driven.press("f")
-        proposal = driven.state.proposals[TOPIC]
-        assert proposal.thresholds is not None and proposal.held_out is not None
-        assert driven.now == proposal.thresholds and "held out, 5 folds" in driven.text
-        await driven.press("enter")
-        assert driven.state.today == proposal.thresholds
-
-
 async def test_a_read_only_workspace_is_not_changed(root: Path) -> None:
     path = root / "topics" / f"{TOPIC}.md"
     before, log = path.read_bytes(), sum(each.stat().st_size for each in (root / "logs").rglob("*.jsonl"))

@@ -17,10 +17,13 @@ from tui.render.roles import PLAIN
 from tui.screens.tune.draw import Changes, cost_per_day, draw_changes, per_day
 from tui.screens.tune.lists import (
     DecisionItem,
+    Sorting,
+    TopicItem,
     TopicList,
     decision_detail,
     decision_row,
-    draw_topics,
+    draw_heads,
+    draw_topic,
     flipped,
     nearest,
     ordered,
@@ -46,29 +49,36 @@ def topic_list(**changes: object) -> TopicList:
         "quiet": sample_figures(precision=None, recall=None, f1=None, labelled=0, useful=0, noise=0),
         "good": sample_figures(f1=0.99, offers_per_day=20.0, cost_usd_per_day=0.9, labelled=5),
     }
-    base = TopicList(ordered(found, "worst"), found, total(found.values()), loading=False, costs=True)
+    items = tuple(TopicItem(name, found[name]) for name in ordered(found, "worst"))
+    base = TopicList(items, len(items), total(found.values()), loading=False, costs=True)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
-def text_of(view: TopicList, width: int = 60, height: int = 20) -> str:
-    drawn = draw_topics(view, 0, width, height, PLAIN, focused=True)
-    assert all(line.cells <= width for line in drawn.lines) and len(drawn.lines) <= height
-    return "\n".join(line.text for line in drawn.lines)
+def order(sorting: Sorting, query: str = "") -> tuple[str, ...]:
+    return ordered({each.name: each.figures for each in topic_list().items}, sorting, query)
+
+
+def text_of(view: TopicList, width: int = 60) -> str:
+    lines = [*draw_heads(view, width, PLAIN), *(draw_topic(item, view, width, PLAIN) for item in view.items)]
+    assert all(line.cells <= width for line in lines)
+    return "\n".join(line.text for line in lines)
 
 
 def test_the_worst_come_first_and_undefined_ones_last() -> None:
-    assert topic_list().names == ("deploy", "code-style", "good", "quiet")
+    assert [item.name for item in topic_list().items] == ["deploy", "code-style", "good", "quiet"]
 
 
 @each_case(
     ("sorting", "first"), [("offers", "good"), ("cost", "good"), ("labels", "deploy"), ("name", "code-style")]
 )
-def test_other_sort_orders(sorting: str, first: str) -> None:
-    assert ordered(topic_list().figures, sorting)[0] == first  # type: ignore[arg-type]
+def test_other_sort_orders(sorting: Sorting, first: str) -> None:
+    assert order(sorting)[0] == first
 
 
 def test_the_filter_matches_part_of_the_name() -> None:
-    assert ordered(topic_list().figures, "name", "STYLE") == ("code-style",)
+    assert ordered({each.name: each.figures for each in topic_list().items}, "name", "STYLE") == (
+        "code-style",
+    )
 
 
 @each_case(
@@ -87,24 +97,11 @@ def test_the_column_sorted_by_is_always_shown(sorting: str, columns: list[str]) 
     assert wide == ["topic", "prec", "rec", "F1", "offers", "cost/d", "labels"]
 
 
-def test_the_totals_add_up_and_name_the_label_sources() -> None:
-    text = text_of(topic_list(), 72)
-    assert "all 4" in text and "in 551 logged messages" in text
-    assert "you 240 · gate 800 · use 204" in text
-
-
-def test_a_topic_with_moved_thresholds_is_marked() -> None:
-    text = text_of(topic_list(moved=frozenset({"deploy"})))
+def test_the_totals_add_up_and_a_topic_with_moved_thresholds_is_marked() -> None:
+    view = topic_list()
+    text = text_of(replace(view, items=(replace(view.items[0], moved=True), *view.items[1:])), 72)
+    assert text.splitlines()[1].split()[:2] == ["all", "4"] and text.splitlines()[1].endswith(" 933")
     assert "deploy ◂▸" in text and "code-style ◂▸" not in text
-
-
-def test_a_long_list_scrolls_as_little_as_possible() -> None:
-    found = {f"topic-{number:03}": sample_figures() for number in range(100)}
-    view = TopicList(tuple(found), found, total(found.values()), selected=60, loading=False)
-    drawn = draw_topics(view, 0, 60, 20, PLAIN, focused=True)
-    assert "topic-060" in drawn.lines[drawn.chosen].text
-    again = draw_topics(replace(view, selected=59), drawn.top, 60, 20, PLAIN, focused=True)
-    assert again.top == drawn.top
 
 
 @each_case(
@@ -122,8 +119,7 @@ def test_cost_fits_its_column(value: float) -> None:
 
 def test_names_from_the_log_are_shown_only_as_text() -> None:
     name = "[red]x[/red]\x1b[2J\n"
-    found = {name: sample_figures()}
-    text = text_of(TopicList((name,), found, sample_figures(), loading=False), 60)
+    text = text_of(TopicList((TopicItem(name, sample_figures()),), 1, sample_figures(), loading=False), 60)
     assert "[red]x[/red]" in text and "\x1b" not in text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +18,7 @@ from tui.render.shown import Shown
 
 if TYPE_CHECKING:
     from engine.engine import Engine
+    from engine.playbooks.past import Replay
     from engine.recall.backtest import Backtest
     from tui.screens.harvest.run import HarvestRun
 
@@ -52,6 +53,8 @@ class Bench(Protocol):
 
     backtest: Played | None
     """The last backtest."""
+    replays: Mapping[str, Replay] | None
+    """What each topic would have done in the past, as last played."""
 
     @property
     def app(self) -> App[int]: ...

@@ -14,7 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from tui.render.draw import Row
+from tui.render.draw import Row, clip
 from tui.render.roles import Roles
 from tui.render.safe import visible
 
@@ -90,7 +90,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_frame(self, beside: str = "", below: str = "", *, error: bool = False) -> None:
         """Sets the frame: number and title, the text next to them, and the text at the lower edge."""
-        rest = self.rest()
+        rest = max(0, self.rest()) if self.size.height else 0
         self._frame = (beside, below, error)
         framed = (beside, below, error, rest, self.app.theme)
         if self._framed == framed:
@@ -105,6 +105,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
             (title[words:], Style.parse("$muted not bold")),
         )
         more = f"↓ {rest:,}" if rest else ""
+        below = clip(below, self.size.width - len(more) - 5) if more and below else below
         tone = "$error" if error else "$muted"
         pieces = [(visible(below), tone), ("   " if more and below else "", ""), (more, "$accent")]
         label = Content.assemble(*pieces)
@@ -113,8 +114,18 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     def summarise(self) -> None:
         """Updates the frame after content, selection or size changed."""
 
+    def reframe(self) -> None:
+        """Updates what the frame says of the lines below the visible ones, and its colours."""
+        if self._framed is not None:
+            beside, below, error = self._frame
+            self.set_frame(beside, below, error=error)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self.reframe()
+
     def rest(self) -> int:
-        """The number of lines below the visible ones, if the frame should show it."""
+        """The number of lines or rows below the visible ones."""
         return 0
 
     def refresh_different(self, before: Sequence[Row], after: Sequence[Row], top: int = 0) -> None:
@@ -158,9 +169,7 @@ class Panel(ScrollView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._under = None
-        if self._framed is not None and self._framed[-1] != self.app.theme:
-            beside, below, error = self._frame
-            self.set_frame(beside, below, error=error)  # its colours are those of the theme it was set with
+        self.reframe()
 
 
 class LinesPanel(Panel):
@@ -194,22 +203,12 @@ class LinesPanel(Panel):
         return self._lines
 
     def rest(self) -> int:
-        if not self.size.height:
-            return 0
-        return max(0, self.virtual_size.height - self.scroll_offset.y - self.size.height)
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        self._reframe()
-
-    def _reframe(self) -> None:
-        beside, below, error = self._frame
-        self.set_frame(beside, below, error=error)
+        return self.virtual_size.height - self.scroll_offset.y - self.size.height
 
     def _fit(self) -> None:
         if self.is_mounted and self.size.width:
             self.virtual_size = Size(self.size.width, len(self.lines()))
-            self._reframe()
+            self.reframe()
 
     def on_resize(self) -> None:
         self._lines = None

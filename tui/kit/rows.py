@@ -35,8 +35,8 @@ class RowList(Panel, Generic[Item]):
 
     always_lit: ClassVar[bool] = False
     """Whether the selection is shown without the focus, because other panels depend on it."""
-    shows_rest: ClassVar[bool] = False
-    """Whether the frame says how many rows are below the visible ones."""
+    heads: ClassVar[int] = 0
+    """Lines of ``headings`` above the rows, which scroll below it."""
 
     class Moved(Message):
         """The selection moved, by a key if ``by_hand``, or else by new content."""
@@ -67,6 +67,10 @@ class RowList(Panel, Generic[Item]):
     def rows(self, item: Item, width: int, chosen: bool) -> list[Row]:
         """The ``tall`` lines of an item, without the selection mark."""
         return [self.row(item, width, chosen)]
+
+    def headings(self, width: int) -> list[Row]:
+        """The names of the columns, and what else does not scroll; not shown above an empty list."""
+        return []
 
     def finds(self, item: Item, query: str) -> bool:
         """Whether an item matches the filter."""
@@ -134,26 +138,24 @@ class RowList(Panel, Generic[Item]):
             self.post_message(self.Moved(self, by_hand))
 
     def move(self, motion: Motion) -> None:
-        half = max(1, self.size.height // self.tall // 2)
+        half = max(1, self.room // self.tall // 2)
         self.select(moved(motion, self.cursor, self.row_count - 1, half))
 
     def turn(self, step: int) -> None:
         if self.row_count:
             self.select((self.cursor + step) % self.row_count)
 
-    def rest(self) -> int:
-        if not self.shows_rest or not self.size.height:
-            return 0
-        return max(0, self.row_count - self.scroll_offset.y - self.size.height)
+    @property
+    def room(self) -> int:
+        """Lines for rows."""
+        return max(0, self.size.height - self.heads)
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        if self.shows_rest:
-            self.summarise()
+    def rest(self) -> int:
+        return self.row_count - (self.scroll_offset.y + self.room) // self.tall
 
     def refresh_row(self, row: int) -> None:
         for line in range(row * self.tall, (row + 1) * self.tall):
-            self.refresh_line(line)
+            self.refresh_line(line + self.heads)
 
     def _grown(self, items: Sequence[Item]) -> bool:
         """Whether the new items are the old ones with more appended."""
@@ -164,13 +166,13 @@ class RowList(Panel, Generic[Item]):
     def _in_view(self) -> tuple[int, list[Item]]:
         """The selected row and the visible items."""
         top, tall = self.scroll_offset.y, self.tall
-        rows = range(top // tall, min(-(-(top + self.size.height) // tall), self.row_count))
+        rows = range(top // tall, min(-(-(top + self.room) // tall), self.row_count))
         return self.cursor, [self._item(row) for row in rows]
 
     def _fit(self) -> None:
         # Pads the height so that scrolling to the end shows only complete items.
-        over = self.size.height % self.tall
-        self.virtual_size = Size(self.size.width, self.row_count * self.tall + over)
+        over = self.room % self.tall
+        self.virtual_size = Size(self.size.width, self.heads + self.row_count * self.tall + over)
 
     def _settle(self, before: Item | None, *, unseen: bool = False) -> None:
         self._fit()
@@ -197,7 +199,7 @@ class RowList(Panel, Generic[Item]):
 
     def reveal(self) -> None:
         """Scrolls to the selection."""
-        height, tall = self.size.height, self.tall
+        height, tall = self.room, self.tall
         if not height or self.cursor < 0:
             return
         top, bottom = self.cursor * tall, (self.cursor + 1) * tall
@@ -224,13 +226,18 @@ class RowList(Panel, Generic[Item]):
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        row = (offset.y + self.scroll_offset.y) // self.tall if offset is not None else self.row_count
-        if row < self.row_count:
+        line = offset.y - self.heads if offset is not None else -1
+        row = (line + self.scroll_offset.y) // self.tall
+        if line >= 0 and row < self.row_count:
             self.select(row)
 
     def render_line(self, y: int) -> Strip:
         """Draws one visible line, using the cache."""
         width = self.size.width
+        if self.row_count:
+            if y < self.heads:
+                return Row().gap().extend(self.headings(width - 1)[y]).strip(width, self.under)
+            y -= self.heads
         at, line = divmod(y + self.scroll_offset.y, self.tall)
         if at >= self.row_count:
             note = self.empty(width) if not self.row_count else []

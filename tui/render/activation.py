@@ -96,25 +96,22 @@ def _head(shown: Shown, table: Table, width: int, limit: int, roles: Roles) -> l
 def funnel_row(trace: Trace, width: int, roles: Roles) -> Row:
     """``42 topics ▸ 5 tier 1 ▸ 3 scored ▸ 1 asked ▸ 2 active   1.5 ms + gate 210 ms · $0.0002``."""
     funnel = trace.funnel
-    brief = width < 56
     steps = [
         (funnel.topics, "topic" if funnel.topics == 1 else "topics", roles.muted),
-        (funnel.tier1, "tier 1", roles.tier1),
+        (funnel.tier1, "tier 1" if width >= 56 else "hit", roles.tier1),
         (funnel.tier2, "scored", roles.tier2),
         (funnel.asked, "asked", roles.gate),
         (funnel.active, "active", roles.active),
     ]
     if trace.offered:
         steps.append((len(trace.offered), "offered", roles.gate))
+    worded = sum(len(f"{count(value)} {word}") + 3 for value, word, _ in steps) - 3 <= width
     row = Row()
     for number, (value, word, style) in enumerate(steps):
-        bare = brief and word not in ("active", "offered")
         if number:
             row.add(" ▸ ", roles.faint)
-        row.add(
-            count(value) if bare else f"{count(value)} {word}",
-            style if value else roles.dropped,
-        )
+        named = worded or word in ("active", "offered")
+        row.add(f"{count(value)} {word}" if named else count(value), style if value else roles.dropped)
     local = trace.tier1_ms + trace.tier2_ms
     time = milliseconds(local + trace.gate_ms)
     cost = f" · {dollars(trace.cost_usd)}"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.context.assemble import NEXT_TOKENS
-from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot
-from engine.context.explain import next_line, window_share
+from engine.context.compiled import Compiled, LeftOut, Slot
+from engine.context.explain import window_share
 from tui.render.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
@@ -218,42 +218,3 @@ def budget_frame(compiled: Compiled | None) -> str:
     """The same with the share that answers the message: ``6,912/8,192 tok · 34 % for message``."""
     shares = compiled.density.shares if compiled is not None else ()
     return " · ".join((budget_state(compiled), *(each.replace("this ", "") for each in shares[:1])))
-
-
-def _label(section: Section) -> str:
-    return f"{section.label}:{section.lines}" if section.lines else section.label
-
-
-def prompt_lines(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
-    """Every section of the prompt and everything left out, with reasons, for the budget's page."""
-    rows = [Row((budget_state(compiled), roles.strong)), density_row(compiled, width, roles), Row()]
-    name = max(16, min(60, width // 2 - 6))
-    stable = True
-    for section in compiled.sections:
-        if stable and section.layer > LAST_STABLE_LAYER:
-            stable = False
-            rows.append(Row(("╌" * 12 + " stable prefix ends here " + "╌" * 12, roles.accent)))
-        line = Row(
-            (f"{section.layer:>2} ", roles.faint), (f"P{section.priority} ", roles.slot(section.priority))
-        )
-        line.fit(clip_start(_label(section), name), name, roles.strong).gap(2)
-        line.fit(count(section.tokens), 6, roles.normal, "right").gap(2)
-        line.add(clip(first_line(section.why), width - line.cells), roles.muted)
-        rows.append(line)
-    if compiled.left_out:
-        alone, found = alone_and_found(compiled.left_out)
-        rows.extend([Row(), Row((left_out_line(compiled), roles.gate))])
-        rows.extend(_page_row(item, name, width, roles) for item in alone)
-        if found:
-            tokens = sum(item.tokens for item in found)
-            rows.append(Row((f"{count(len(found))} search results · {count(tokens)} tok", roles.gate)))
-            rows.extend(_page_row(item, name, width, roles) for item in found)
-    rows.extend(wrap([(first_line(next_line(compiled.next_pieces)), roles.muted)], width))
-    return rows
-
-
-def _page_row(item: LeftOut, name: int, width: int, roles: Roles) -> Row:
-    line = Row(("   ", roles.faint), (f"P{item.priority} ", roles.slot(item.priority)))
-    line.fit(clip_start(place(item.source, item.lines) or item.label, name), name, roles.normal).gap(2)
-    line.fit(count(item.tokens), 6, roles.normal, "right").gap(2)
-    return line.add(clip(first_line(item.reason), width - line.cells), roles.muted)

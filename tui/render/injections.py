@@ -115,7 +115,7 @@ def _piece(piece: Piece, number: int, width: int, roles: Roles, view: InjectionV
 
 def _use(section: InjectedSection) -> str:
     if section.judged:
-        return "rated useful" if section.was_useful else "rated noise"
+        return "labelled useful" if section.was_useful else "labelled noise"
     return _OPENED[section.was_useful] if section.is_offer else USE[section.was_useful][1]
 
 

@@ -167,7 +167,7 @@ def figures(found: Backtest) -> list[Figure]:
 
 def said_of(passage: ToldPassage) -> str:
     """What came up of a passage, and what the person said of it."""
-    verdict = {True: "rated useful", False: "rated noise", None: ""}[passage.useful]
+    verdict = {True: "labelled useful", False: "labelled noise", None: ""}[passage.useful]
     return " · ".join(filter(None, (verdict, came_up(passage.words))))
 
 

@@ -24,7 +24,7 @@ SIGNS = {
     "used": ("●", "some of what was told came up later"),
     "unused": ("○", "nothing of it came up later"),
 }
-RATED = {True: ("✓", "you rated it useful"), False: ("✗", "you rated it noise")}
+RATED = {True: ("✓", "you labelled it useful"), False: ("✗", "you labelled it noise")}
 _NAME = 18
 _INDENT = 3
 _MESSAGE = 300
@@ -68,7 +68,6 @@ def draw_listed(item: Listed, width: int, roles: Roles, *, chosen: bool) -> Row:
 class PromptsPanel(KeyedRows[Listed], panel="prompts", number="1"):
     always_lit = True
     signs = (*SIGNS.values(), *RATED.values())
-    shows_rest = True
 
     def key(self, item: Listed) -> Place | None:
         return item.prompt.place if item.prompt is not None else None
@@ -172,7 +171,6 @@ class ToldPanel(SelectablePage[ToldView], panel="told", number="2"):
     signs = tuple(RATED.values())
 
     nothing = "nothing yet"
-    shows_rest = True
 
     def subject(self, view: ToldView) -> object:
         return view.prompt.place if view.prompt is not None else None

@@ -31,7 +31,7 @@ class PlayRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class NewLabel:
     prompt: Place
     passages: tuple[Place, ...]
     useful: bool
@@ -53,7 +53,9 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         self.every = False
         self._request: PlayRequest | None = None
         self._plays: Lane[PlayRequest, Played] = self.lane(self._play, self._take, self._refused)
-        self._ratings: Lane[Rating, Labels] = self.lane(self._label, self._rated, in_turn=True, finish=True)
+        self._labels: Lane[NewLabel, Labels] = self.lane(
+            self._label, self._labelled, in_turn=True, finish=True
+        )
 
     def body(self) -> ComposeResult:
         self.prompts = PromptsPanel(id="prompts")
@@ -177,7 +179,7 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
 
     @command("r", "Play the past again", "play", 10, needs=[IDLE])
     def play_again(self) -> None:
-        """Play the past again, with all that was captured, accepted and rated since."""
+        """Play the past again, with all that was captured, accepted and labelled since."""
         self.start(self.played.changes if self.played is not None else "")
 
     @command("w", "Try a setting", "what if", 6, needs=[IDLE])
@@ -199,33 +201,37 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
             self.bench.backtest = Played(self.played.found)
             self.show()
 
-    # Rating
+    # Labelling
 
     label_useful, label_noise = labels(
-        "Rate what was told as {}; in the list, everything beside the prompt. Ratings are examples for the "
+        "Label what was told as {}; in the list, everything beside the prompt. Labels are examples for the "
         "model that is learned from your past; noise is not told again unless it answers a message.",
-        "Rate as", 4, [A_PROMPT],
+        "Label as", 4, [A_PROMPT],
     )  # fmt: skip
 
     def label(self, useful: bool) -> None:
-        """Records the user's rating of the selected passage, or of all of the selected prompt."""
+        """Records the user's label of the selected passage, or of all of the selected prompt."""
         item, passage = self.prompts.selected, self.told.passage
         if item is None or item.prompt is None:
             return
         if self.panel_in_use != "told":
-            self._ratings.ask(Rating(item.prompt.place, tuple(p.place for p in item.prompt.passages), useful))
+            self._labels.ask(
+                NewLabel(item.prompt.place, tuple(p.place for p in item.prompt.passages), useful)
+            )
         elif passage is None:
             self.say("no passage is selected")
         else:
-            self._ratings.ask(Rating(item.prompt.place, (passage.place,), useful))
+            self._labels.ask(NewLabel(item.prompt.place, (passage.place,), useful))
 
-    def _label(self, rating: Rating) -> Labels:
+    def _label(self, given: NewLabel) -> Labels:
         labels = self.bench.engine.recall.labels
-        labels.label(rating.prompt, rating.passages, rating.useful)
+        labels.label(given.prompt, given.passages, given.useful)
         return labels.read()
 
-    def _rated(self, rating: Rating, labels: Labels) -> None:
-        self.say(f"rated {'useful' if rating.useful else 'noise'}: {plural(len(rating.passages), 'passage')}")
+    def _labelled(self, given: NewLabel, labels: Labels) -> None:
+        self.say(
+            f"labelled {'useful' if given.useful else 'noise'}: {plural(len(given.passages), 'passage')}"
+        )
         if self.played is not None:
             found = self.played.found
             told = tuple(each.labelled(labels) for each in found.told)

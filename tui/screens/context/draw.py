@@ -368,7 +368,7 @@ def difference_items(comparison: Comparison, query: str = "") -> list[ListItem]:
     items: list[ListItem] = []
     layer = 0
     for index, change in enumerate(comparison.difference.sections):
-        row = _row(change, index, comparison.after.budget)
+        row = _row(change, index)
         if not matches(row, query):
             continue
         if change.layer != layer:
@@ -378,13 +378,12 @@ def difference_items(comparison: Comparison, query: str = "") -> list[ListItem]:
     return items
 
 
-def _row(change: SectionChange, index: int, budget: int) -> SectionItem:
+def _row(change: SectionChange, index: int) -> SectionItem:
     side = change.after if change.after.place else change.before
     place = place_of(side.source, side.lines) or first_line(change.label)
-    share = side.tokens / budget if budget else 0.0
     why = first_line((change.before if change.kind == "came" else change.after).why)
     kind, sign = kind_of(change.label), SIGNS[change.kind]
-    return SectionItem(index, change.priority, kind, place, side.tokens, share, side.score, why, sign)
+    return SectionItem(index, change.priority, kind, place, side.tokens, side.score, why, sign)
 
 
 def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tuple[Piece, ...]:

@@ -1,11 +1,11 @@
-"""A prompt prepared for display, and its lists: sections by layer, what was left out, budget by slot."""
+"""A prompt prepared for display, and its lists: sections by layer, and what was left out."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 from typing import ClassVar, Literal
 
@@ -14,11 +14,10 @@ from rich.style import Style
 
 from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, LeftOut, Section
-from tui.kit.panel import LinesPanel
 from tui.kit.rows import RowList
-from tui.render.budget import alone_and_found, best_of, budget_frame, budget_lines
+from tui.render.budget import alone_and_found, best_of
 from tui.render.budget import place as place_of
-from tui.render.draw import Row, bar, clip, clip_start, wrap
+from tui.render.draw import Row, clip, clip_start, wrap
 from tui.render.figures import count, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible
@@ -157,8 +156,6 @@ class SectionItem:
     place: str
     """Its source; its label if it does not come from a file."""
     tokens: int
-    share: float
-    """Share of the token budget, 0 to 1."""
     score: float | None
     """Search relevance, if ranked."""
     note: str
@@ -176,13 +173,12 @@ def kind_of(label: str) -> str:
     return first_line(label.partition(":")[0])
 
 
-def item_of(entry: Section | LeftOut, index: int, budget: int) -> SectionItem:
+def item_of(entry: Section | LeftOut, index: int) -> SectionItem:
     """The row of a section or a left-out entry."""
     note = entry.why if isinstance(entry, Section) else entry.reason
     place = place_of(entry.source, entry.lines) or first_line(entry.label)
-    share = entry.tokens / budget if budget else 0.0
     kind = kind_of(entry.label)
-    return SectionItem(index, entry.priority, kind, place, entry.tokens, share, entry.score, first_line(note))
+    return SectionItem(index, entry.priority, kind, place, entry.tokens, entry.score, first_line(note))
 
 
 def section_items(prepared: PreparedPrompt, query: str = "") -> list[ListItem]:
@@ -199,7 +195,7 @@ def section_items(prepared: PreparedPrompt, query: str = "") -> list[ListItem]:
             items.append(prefix_rule(prepared))
         elif first in breaks and first and not query:
             items.append(RuleItem(False, breaks[first]))
-        rows = [item_of(section, index, compiled.budget) for index, section in sections]
+        rows = [item_of(section, index) for index, section in sections]
         kept = [row for row in rows if matches(row, query)]
         if kept:
             items.append(
@@ -217,32 +213,31 @@ def prefix_rule(prepared: PreparedPrompt) -> RuleItem:
 
 
 def left_out_items(
-    entries: Sequence[LeftOut], wanted: int, budget: int, query: str = "", *, unfolded: bool = False
+    entries: Sequence[LeftOut], wanted: int, query: str = "", *, unfolded: bool = False
 ) -> list[ListItem]:
     """Rows for what was left out. Without a filter, many search results are grouped in one row.
 
     Args:
         entries: Ordered by ``left_out_order``.
         wanted: How many of them 500 more tokens would add.
-        budget: In tokens.
         unfolded: Whether to list grouped search results below their row.
     """
     found = alone_and_found(entries[wanted:])[1] if not query else ()
     fold = len(entries) - len(found)
     shown = entries if unfolded else entries[:fold]
-    rows = [row for index, each in enumerate(shown) if matches(row := item_of(each, index, budget), query)]
+    rows = [row for index, each in enumerate(shown) if matches(row := item_of(each, index), query)]
     first = [row for row in rows if row.index < wanted]
     others = [row for row in rows if row.index >= wanted]
     after = sum(row.tokens for row in others if row.index < fold) + sum(each.tokens for each in found)
     if found:
-        others.insert(fold - wanted, _fold(found, len(entries), budget, unfolded=unfolded))
+        others.insert(fold - wanted, _fold(found, len(entries), unfolded=unfolded))
     if not first:
         return list(others)
     head = HeadItem(f"{NEXT_TOKENS} more tokens would add", tokens=sum(row.tokens for row in first))
     return [head, *first, *([HeadItem("after that", tokens=after)] if others else []), *others]
 
 
-def _fold(found: Sequence[LeftOut], index: int, budget: int, *, unfolded: bool) -> SectionItem:
+def _fold(found: Sequence[LeftOut], index: int, *, unfolded: bool) -> SectionItem:
     """The row that groups search results; its index comes after all entries."""
     best, tokens = best_of(found), sum(each.tokens for each in found)
     return SectionItem(
@@ -251,7 +246,6 @@ def _fold(found: Sequence[LeftOut], index: int, budget: int, *, unfolded: bool) 
         "search",
         f"{count(len(found))} search results",
         tokens,
-        tokens / budget if budget else 0.0,
         best.score,
         f"best: {place_of(best.source.rpartition('/')[2], best.lines)}",
         fold="▾" if unfolded else "▸",
@@ -273,7 +267,7 @@ class Columns:
     """Cells for the longest place."""
     ranked: bool = False
     reasons: bool = False
-    """Show the reason instead of the share of the budget."""
+    """Show the reason even if the list is narrow."""
 
     @classmethod
     def of(cls, items: Sequence[ListItem], *, reasons: bool = False) -> Columns:
@@ -336,9 +330,6 @@ def _section(item: SectionItem, width: int, roles: Roles, columns: Columns, quer
     if item.sign:
         row.add(f"{item.sign} ", sign_style(item.sign, roles))
     row.add(f"P{item.priority} ", roles.slot(item.priority))
-    if not columns.reasons:
-        gauge = 3 if width < _TIGHT else 6 if width < ROOMY else 10
-        row.extend(bar(item.share, gauge, roles.slot(item.priority), roles.faint)).gap()
     row.fit(count(item.tokens), columns.tokens, roles.strong if chosen else roles.normal, "right").gap(2)
     if width >= ROOMY:
         row.fit(item.kind, 13, roles.muted).gap()
@@ -366,7 +357,7 @@ class EntryList(RowList[ListItem]):
 
     always_lit = True
     reasons: ClassVar[bool] = False
-    """Whether to show the reason instead of the share of the budget."""
+    """Whether to show the reason even if the list is narrow."""
     note = ""
     is_error = False
     _columns = Columns()
@@ -454,7 +445,6 @@ class SectionsPanel(EntryList, panel="sections", number="1"):
     signs = (
         ("━", "end of the stable prefix: everything above is the same for every message"),
         ("┄", "cache boundary: a provider may cache everything above"),
-        ("▇", "share of the token budget; at least one cell"),
         ("P0", "budget priority, 0 to 4; the number before a layer's name is its position, 1 to 12"),
         ("+", "in a comparison: added; - removed, ~ changed, > moved"),
     )
@@ -469,26 +459,3 @@ class LeftOutPanel(EntryList, panel="left-out", number="3", words="left out"):
         ("▸", "search results that were left out; enter shows or hides them"),
     )
     reasons = True
-
-
-class SlotsPanel(LinesPanel, panel="slots", number="4", words="budget"):
-    """Panel 4: use and cap of each slot."""
-
-    _whole: Compiled | None = None
-    _budget: Compiled | None = None
-
-    @property
-    def row_count(self) -> int:
-        return 1 if self._whole is not None else 0
-
-    def show(self, compiled: Compiled | None) -> None:
-        if compiled is None or compiled is not self._whole:
-            self._whole = compiled
-            self._budget = replace(compiled, left_out=()) if compiled is not None else None
-            self.set_frame(below=budget_frame(compiled))
-            self.changed()
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        if self._budget is None:
-            return []
-        return budget_lines(self._budget, width, height, self.roles, coloured=self.coloured)

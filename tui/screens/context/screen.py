@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 
 from tui.kit.command import Need, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to
-from tui.kit.full_screen import FullScreen
+from tui.kit.full_screen import LOW, ListDetail
 from tui.kit.messages import Burst
-from tui.kit.prompt import Mode, PromptLine
+from tui.kit.prompt import Mode
 from tui.kit.rows import RowList
 from tui.render.draw import clip
 from tui.render.figures import count, kilobytes
@@ -38,7 +37,6 @@ from tui.screens.context.lists import (
     PreparedPrompt,
     SectionItem,
     SectionsPanel,
-    SlotsPanel,
     prepare,
 )
 from tui.screens.context.state import ContextState, Listed, first_number
@@ -49,11 +47,9 @@ if TYPE_CHECKING:
     from tui.kit.lanes import Lane
 
 FULL = (100, 32)
-"""Minimum columns and lines to show the budget panel."""
+"""Minimum columns and lines to show what was left out below the text."""
 NARROW = 72
 """Columns below which only one panel is visible."""
-LOW = 20
-"""Lines below which the summary is one line."""
 SHORT = 24
 """Lines below which the summary is two lines."""
 WIDE = 160
@@ -84,7 +80,7 @@ def _to_message(key: str, direction: str, further: str, step: int) -> Callable[[
                                   f"no {further} message")])  # fmt: skip
 
 
-class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots"), lines=("name",)):
+class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=("name",)):
     """The layout of the screen, which follows the workbench's message."""
 
     area = "context"
@@ -121,21 +117,17 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         )
 
     def body(self) -> ComposeResult:
-        """The summary; sections and budget on the left, text and what was left out on the right."""
+        """The summary; sections on the left, text and what was left out on the right."""
         self.summary = SummaryBar(id="summary")
         self.sections = SectionsPanel(id="sections")
-        self.slots = SlotsPanel(id="slots")
         self.text = TextPanel(id="text")
         self.left_out = LeftOutPanel(id="left-out")
         yield self.summary
         yield Horizontal(
-            Vertical(self.sections, self.slots, id="context-left"),
+            self.sections,
             Vertical(self.text, self.left_out, id="context-right"),
             id="context",
         )
-
-    def below(self) -> ComposeResult:
-        yield self.prompt
 
     # What is on the screen
 
@@ -147,7 +139,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
 
     @property
     def compact(self) -> bool:
-        """Whether the budget is hidden and what was left out replaces the text."""
+        """Whether what was left out replaces the text."""
         return self.app.size.width < FULL[0] or self.app.size.height < FULL[1]
 
     def in_view(self) -> tuple[str, ...]:
@@ -158,7 +150,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
             return (used,)
         if self.compact:
             return ("sections", "left-out" if self.left_out_open else "text")
-        return ("sections", "text", *(("left-out",) if self.left_out_open else ()), "slots")
+        return ("sections", "text", *(("left-out",) if self.left_out_open else ()))
 
     def lay_out(self) -> None:
         if self.gone:
@@ -175,12 +167,8 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         shown = self.in_view()
         for panel in self.panels:
             self.query_one(f"#{panel}").display = panel in shown
-        left = {"sections", "slots"} & set(shown)
-        right = {"text", "left-out"} & set(shown)
-        self.query_one("#context-left").display = bool(left)
-        self.query_one("#context-right").display = bool(right)
-        self.query_one("#context-left").set_class(not right, "-whole")
-        self.slots.set_class(shown == ("slots",), "-whole")
+        self.query_one("#context-right").display = shown != ("sections",)
+        self.sections.set_class(shown == ("sections",), "-whole")
         self.left_out.set_class("text" not in shown, "-whole")
         self.update_footer()
 
@@ -195,7 +183,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         self.show_summary()
         self.show_lists()
         self.show_text(stay=stay)
-        self.slots.show(self.state.compiled)
         self.update_footer()
 
     def show_summary(self) -> None:
@@ -374,8 +361,7 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         self.state.compare_with(request.compiled, comparison, note)
         self.show(stay=False)
 
-    @on(RowList.Moved)
-    def _row_moved(self, moved: RowList.Moved) -> None:
+    def row_moved(self, moved: RowList.Moved) -> None:
         if moved.by_hand:
             self.take_selection()
             self.frame_lists()
@@ -402,8 +388,8 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         elif name == "text" and self.compact:
             self.left_out_open = False
         if self.zoomed is not None:
-            self.zoomed = None if self.compact and self.zoomed in ("left-out", "slots") else name
-        if self.zoomed is None and name in ("left-out", "slots") and name not in self.in_view():
+            self.zoomed = None if self.compact and self.zoomed == "left-out" else name
+        if self.zoomed is None and name == "left-out" and name not in self.in_view():
             self.zoomed = name
         self.lay_out()
         self.focus_panel(name)
@@ -590,8 +576,6 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
         state = self.state
         if self.panel_in_use == "left-out":
             text = self.left_out.selected_text()
-        elif self.panel_in_use == "slots":
-            text = self.slots.selected_text()
         elif state.comparing:
             text = state.comparison.text(state.change) if state.comparison is not None else ""
         else:
@@ -620,13 +604,3 @@ class ContextScreen(FullScreen, panels=("sections", "text", "left-out", "slots")
                          rank=30)  # fmt: skip
     focus_left_out = goes_to("left-out", "3", "what was left out", ", with sizes, scores and reasons",
                              rank=30)  # fmt: skip
-    focus_slots = goes_to("slots", "4", "the budget", ": use and cap of each slot", rank=30)
-
-    @on(PromptLine.Edited)
-    def _edited(self, edited: PromptLine.Edited) -> None:
-        if edited.mode == "filter":
-            self.narrow(edited.value)
-
-    @on(PromptLine.Entered)
-    def _entered(self, entered: PromptLine.Entered) -> None:
-        self.entered(entered.mode, entered.value)

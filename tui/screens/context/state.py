@@ -193,7 +193,7 @@ def _diff_of(comparison: Comparison, change: int) -> TextPage:
 def _left_out_of(prepared: PreparedPrompt, query: str, unfolded: bool) -> list[ListItem]:
     compiled = prepared.compiled
     wanted = len(compiled.next_pieces)
-    return left_out_items(prepared.left_out, wanted, compiled.budget, query, unfolded=unfolded)
+    return left_out_items(prepared.left_out, wanted, query, unfolded=unfolded)
 
 
 def first_number(lines: str) -> int:

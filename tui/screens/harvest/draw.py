@@ -44,10 +44,8 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A scanned conversation; ``chosen`` is ``None`` in steps without a selection."""
-
     candidate: Candidate
-    chosen: bool | None = None
+    chosen: bool
 
     @property
     def selectable(self) -> bool:
@@ -83,10 +81,8 @@ def draw_choice(
 ) -> Row:
     """A row: checkbox, kind, size, path, and the reason for the kind."""
     each, live = item.candidate, item.selectable
-    row = Row()
-    if item.chosen is not None:
-        sign = ("[x] " if item.chosen else "[ ] ") if live else " ·  "
-        row.add(sign, roles.active if item.chosen and live else roles.dropped)
+    sign = ("[x] " if item.chosen else "[ ] ") if live else " ·  "
+    row = Row((sign, roles.active if item.chosen and live else roles.dropped))
     row.fit(KIND_WORDS[each.kind], _KIND, roles.normal if live else roles.dropped).gap()
     row.fit(sizes(each.text_size or each.size), _SIZE, roles.muted, "right").gap(2)
     room = max(8, width - row.cells)
@@ -152,11 +148,13 @@ def draw_stage(item: StageItem, width: int, roles: Roles, *, chosen: bool) -> Ro
     return row.gap(2).add(clip(item.words, max(4, width - row.cells)), tone).cut(width)
 
 
-class ChoicesPanel(KeyedRows[Choice]):
-    """One conversation per row; the lower edge gives the reason for the selected one's kind."""
+class PickPanel(KeyedRows[Choice], panel="pick", number="1", words="conversations"):
+    """Step 1: the conversations; the lower edge gives the reason for the selected one's kind."""
 
-    words = "conversations"
-
+    signs = (
+        ("[x]", "selected; space toggles"),
+        ("·", "skipped, for the reason shown"),
+    )
     aligned = True
 
     def key(self, item: Choice) -> object:
@@ -181,21 +179,8 @@ class ChoicesPanel(KeyedRows[Choice]):
         return " ".join(filter(None, (each.kind, each.path, str(each.size), each.why, each.sha256)))
 
 
-class SurveyPanel(ChoicesPanel, panel="survey", words="conversations"):
-    """Step 1: the conversations found."""
-
-
-class PickPanel(ChoicesPanel, panel="pick", number="1", words="conversations"):
-    """Step 2: the conversations to harvest."""
-
-    signs = (
-        ("[x]", "selected; space toggles"),
-        ("·", "skipped, for the reason shown"),
-    )
-
-
 class SwitchesPanel(KeyedRows[SwitchItem], panel="switches", number="2", words="options"):
-    """Step 2: the options."""
+    """Step 1: the options."""
 
     def key(self, item: SwitchItem) -> str:
         return item.name
@@ -218,7 +203,7 @@ class SwitchesPanel(KeyedRows[SwitchItem], panel="switches", number="2", words="
 
 
 class ProgressPanel(KeyedRows[StageItem], panel="progress", words="conversations"):
-    """Step 3: what would be harvested, then the progress of each conversation; follows the current one."""
+    """Step 2: what would be harvested, then the progress of each conversation; follows the current one."""
 
     signs = (
         ("·", "queued"),
@@ -261,7 +246,7 @@ _fact = partial(fact, labels=_LABEL)
 
 
 class OutcomePanel(DrawingPanel, panel="outcome", words="result"):
-    """Step 4: the result."""
+    """Step 3: the result."""
 
 
 def draw_outcome(progress: Progress, review_key: str, width: int, roles: Roles) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The guided harvest: look, choose, confirm, result; nothing happens before confirmation (design 8)."""
+"""The guided harvest: choose, confirm, result; nothing happens before confirmation (design 8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from tui.screens.harvest.draw import (
     OutcomePanel,
     PickPanel,
     ProgressPanel,
-    SurveyPanel,
     SwitchesPanel,
     draw_outcome,
 )
@@ -38,9 +37,8 @@ if TYPE_CHECKING:
     from engine.knowledge.harvest.report import HarvestRequest, Survey
     from tui.kit.bench import Bench
 
-STEPS: dict[Step, str] = {"survey": "look", "pick": "choose", "confirm": "confirm", "result": "result"}
+STEPS: dict[Step, str] = {"pick": "choose", "confirm": "confirm", "result": "result"}
 _PANELS: dict[Step, tuple[str, ...]] = {
-    "survey": ("survey",),
     "pick": ("pick", "switches"),
     "confirm": ("progress",),
     "result": ("outcome",),
@@ -86,9 +84,8 @@ def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> l
         what = "moving to the trash  " if moving else "harvesting  "
         rows.append(Row((what, roles.gate), (done, roles.strong), (tail, roles.muted)).cut(width))
     elif survey is not None and price is not None:
-        if state.step == "survey":
-            rows += [*draw_classes(survey, width, roles), *draw_price(price, width, roles)]
-        elif state.step == "pick":
+        if state.step == "pick":
+            rows += draw_classes(survey, width, roles)
             rows += draw_chosen(state.chosen, state.selectable, width, roles)
             rows += draw_price(price, width, roles)
         else:
@@ -97,7 +94,7 @@ def draw_steps(state: HarvestState, clock: Clock, width: int, roles: Roles) -> l
 
 
 def draw_trail(step: Step, width: int, roles: Roles) -> Row:
-    """The four steps, with the current one marked."""
+    """The steps, with the current one marked."""
     row = Row()
     for number, (each, words) in enumerate(STEPS.items(), 1):
         now = each == step
@@ -182,8 +179,8 @@ RUNNING = Need(lambda here: here.state.running, "no harvest is running")
 
 class HarvestScreen(
     ListDetail,
-    panels=("survey", "pick", "switches", "progress", "outcome"),
-    lines=("survey-filter", "number"),
+    panels=("pick", "switches", "progress", "outcome"),
+    lines=("pick-filter", "number"),
 ):
     """Guides the user through a harvest, or shows the one in progress.
 
@@ -213,17 +210,15 @@ class HarvestScreen(
 
     def body(self) -> ComposeResult:
         self.steps = StepsBar(partial(draw_steps, self.state, self.bench.clock), id="steps")
-        self.survey = SurveyPanel(id="survey")
         self.pick = PickPanel(id="pick")
         self.switches = SwitchesPanel(id="switches")
         self.progress_list = ProgressPanel(id="progress")
         self.outcome = OutcomePanel(id="outcome")
         yield self.steps
-        panels = (self.survey, self.pick, self.switches, self.progress_list, self.outcome)
-        yield Container(*panels, id="harvest")
+        yield Container(self.pick, self.switches, self.progress_list, self.outcome, id="harvest")
 
     def look(self) -> None:
-        if self.state.step in ("survey", "pick"):
+        if self.state.step == "pick":
             self._surveys.ask(None)
 
     # Display
@@ -233,7 +228,7 @@ class HarvestScreen(
 
     @property
     def line(self) -> str:
-        return "number" if self.prompt.mode == "number" else "survey-filter"
+        return "number" if self.prompt.mode == "number" else "pick-filter"
 
     def enter_step(self) -> None:
         """Shows the step's panels and focuses the first."""
@@ -246,16 +241,13 @@ class HarvestScreen(
 
     def narrow(self, query: str) -> None:
         self.words = query
-        for panel in (self.survey, self.pick):
-            panel.filter(query)
+        self.pick.filter(query)
         self.show()
 
     def show(self) -> None:
         state = self.state
         about = (state.phase, state.problem, self.words)
-        if state.step == "survey":
-            self.survey.show_items(state.choices(), self._note, about)
-        elif state.step == "pick":
+        if state.step == "pick":
             self.pick.show_items(state.choices(), self._note, about)
             self.switches.show_items(state.switches())
         elif state.step == "confirm":
@@ -295,7 +287,7 @@ class HarvestScreen(
     # Results and events
 
     def _take(self, read: SurveyRead) -> None:
-        if self.state.step in ("survey", "pick"):
+        if self.state.step == "pick":
             self.state.take(read)
             self.show()
 
@@ -306,12 +298,6 @@ class HarvestScreen(
         self.zoomed = None
         self.enter_step()
 
-    @command("enter", "Continue: choose conversations", "choose", 0, panels=["survey"],
-             needs=[Need(lambda here: here.rows, "there are no conversations")])  # fmt: skip
-    def to_pick(self) -> None:
-        """Continue, and choose what to harvest."""
-        self.to_step("pick")
-
     @command("enter", "Continue: preview", "continue", 0, panels=["pick", "switches"], needs=[CHOSEN])
     def to_confirm(self) -> None:
         """Continue, and preview the harvest and its cost; nothing happens yet."""
@@ -321,7 +307,7 @@ class HarvestScreen(
         """Go back one step, or from the first to the ledger; while a harvest runs, stop it after this one."""
         state = self.state
         if self.in_line:
-            if self.line == "survey-filter":
+            if self.line == "pick-filter":
                 self.narrow("")
             self.leave_line()
         elif self.zoomed is not None:
@@ -332,8 +318,6 @@ class HarvestScreen(
             self.narrow("")
         elif state.step == "confirm":
             self.to_step("pick")
-        elif state.step == "pick":
-            self.to_step("survey")
         else:
             self.quit()
 
@@ -350,10 +334,10 @@ class HarvestScreen(
         """Leave the harvest running and return to the ledger; a notification says when it is done."""
         self.quit()
 
-    @command("slash", "Filter the conversations", "filter", 10, panels=["survey", "pick"])
+    @command("slash", "Filter the conversations", "filter", 10, panels=["pick"])
     def filter(self) -> None:
         """Filter the conversations as you type, by path, kind or reason."""
-        self.open_line("survey-filter", "filter", self.words, "conversations")
+        self.open_line("pick-filter", "filter", self.words, "conversations")
 
     # Choosing
 
@@ -453,7 +437,7 @@ class HarvestScreen(
         if self._other_run() is None:
             self.bench.harvesting = None  # drops a pending confirmation
         self.look()
-        self.to_step("survey")
+        self.to_step("pick")
 
     # Panels
 

@@ -62,19 +62,15 @@ class Price:
     """Why no price is known."""
 
     @classmethod
-    def of(
-        cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate] | None = None, reason: str = ""
-    ) -> Price:
-        """The price of everything, or a proportional share for the selected conversations.
+    def of(cls, survey: Survey, whole: float | None, chosen: Iterable[Candidate], reason: str = "") -> Price:
+        """The share of the selected conversations in the price of everything.
 
         Args:
             whole: Cost of everything in dollars.
-            chosen: The conversations to harvest; everything by default.
+            chosen: The conversations to harvest.
             reason: Why the cost is unknown.
         """
-        tokens = survey.tokens
-        if chosen is not None:
-            tokens = sum(each.tokens for each in chosen if each.kind == "harvest")
+        tokens = sum(each.tokens for each in chosen if each.kind == "harvest")
         share = tokens / survey.tokens if survey.tokens else 0.0
         return cls(survey.provider, survey.model, tokens, None if whole is None else whole * share, reason)
 
@@ -90,7 +86,7 @@ class Price:
         return f"{who}: ~{count(self.tokens)} input tokens, {price}"
 
 
-Step = Literal["survey", "pick", "confirm", "result"]
+Step = Literal["pick", "confirm", "result"]
 Phase = Literal["loading", "error", "found"]
 
 
@@ -102,7 +98,7 @@ class HarvestState:
     """
 
     def __init__(self, failed: frozenset[str] = frozenset()) -> None:
-        self.step: Step = "survey"
+        self.step: Step = "pick"
         self.phase: Phase = "loading"
         self.problem = ""
         self.survey: Survey | None = None
@@ -125,7 +121,7 @@ class HarvestState:
         }
 
     def restart(self, failed: frozenset[str]) -> None:
-        self.step, self.phase, self.run, self._failed = "survey", "loading", None, failed
+        self.step, self.phase, self.run, self._failed = "pick", "loading", None, failed
 
     @property
     def _candidates(self) -> tuple[Candidate, ...]:
@@ -134,8 +130,6 @@ class HarvestState:
     def choices(self) -> list[Choice]:
         """The conversations, selectable ones first."""
         ordered = sorted(self._candidates, key=lambda each: each.kind not in SELECTABLE)
-        if self.step == "survey":
-            return [Choice(each) for each in ordered]
         return [Choice(each, each.path in self._chosen) for each in ordered]
 
     # Selection and options
@@ -178,12 +172,10 @@ class HarvestState:
 
     @property
     def price(self) -> Price | None:
-        """The cost of the selected conversations; of all of them in the first step."""
+        """The cost of the selected conversations."""
         if self.survey is None:
             return None
-        chosen = None if self.step == "survey" else self.chosen
-        if self._on["no-harvest"] and chosen is not None:
-            chosen = []
+        chosen = [] if self._on["no-harvest"] else self.chosen
         return Price.of(self.survey, self._read.dollars, chosen, self._read.unpriced)
 
     @property

@@ -35,7 +35,7 @@ KEPT: dict[Kept, str] = {"injected": "", "all": "all hook runs", "failed": "only
 INJECTED = Need(lambda here: (entry := here.injections.selected) and entry.tokens, "no injection is selected")
 CHOSEN = Need(
     lambda here: (entry := here.injections.selected) and entry.injection,
-    "only what was chosen for a message can be rated",
+    "only what was chosen for a message can be labelled",
 )
 
 
@@ -182,16 +182,16 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
 
     filter = filters("injections", rank=22)
 
-    # Rating
+    # Labelling
 
     label_useful, label_noise = labels(
-        "Rate the selected section as {}; in the list, the whole injection. A topic's rating becomes a label "
-        "for tuning; a file's rating affects its ranking.",
-        "Rate as", 4, [CHOSEN],
+        "Label the selected section as {}; in the list, the whole injection. A label of a topic counts "
+        "for tuning; one of a file affects its ranking.",
+        "Label as", 4, [CHOSEN],
     )  # fmt: skip
 
     def label(self, useful: bool) -> None:
-        """Records the user's rating of the selected section, or of the whole selected injection."""
+        """Records the user's label of the selected section, or of the whole selected injection."""
         entry, in_pieces = self.injections.selected, self.panel_in_use == "pieces"
         if in_pieces and self.pieces.piece is None:
             self.say("no section is selected")

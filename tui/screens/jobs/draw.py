@@ -109,7 +109,6 @@ class JobsPanel(KeyedRows[JobItem], panel="jobs", number="1"):
         (RUNNING, "running"),
         (NEVER, "never run"),
     )
-    shows_rest = True
 
     def key(self, item: JobItem) -> str:
         return item.row.name

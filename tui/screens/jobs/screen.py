@@ -145,7 +145,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     focus_jobs = goes_to("jobs", "1", "the jobs")
     focus_runs = goes_to("runs", "2", "the selected job", ": what it does, its schedule and its runs")
 
-    @command("l", "Read the job's log", "log", 6, panels=["jobs"], needs=[A_JOB])
+    @command("enter l", "Read the job's log", "log", 0, panels=["jobs"], needs=[A_JOB])
     def read_log(self) -> None:
         """Read the results of the job's runs, newest first; on small screens over the whole area."""
         self.go_to("runs")
@@ -156,7 +156,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     def item(self) -> JobItem | None:
         return self.jobs.selected
 
-    @command("enter r", "Run the job now", "run now", 0, needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])
+    @command("r", "Run the job now", "run now", 2, needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])
     def run_now(self) -> None:
         """Run the selected job now; its scheduled runs are not affected."""
         item = self.jobs.selected

@@ -156,7 +156,7 @@ def draw_none(
 
 
 class EntriesPanel(KeyedRows[RecordItem], panel="entries", number="1"):
-    """One entry per row; the lower edge has the selected one's error, or the result of verification."""
+    """One entry per row; the lower edge has the result of verification."""
 
     always_lit = True
     signs = (
@@ -187,12 +187,7 @@ class EntriesPanel(KeyedRows[RecordItem], panel="entries", number="1"):
         if not parts and self.total:
             parts.append(f"{count(self.row_count)} of {count(self.total)}")
         parts += [self.only, f"/{self.query_text}" if self.query_text else ""]
-        item = self.selected
-        error = first_line(item.entry.error) if item is not None else ""
-        self.set_frame(
-            " · ".join(filter(None, parts)) if self.total else "", self.below or error,
-            error=bool(error) and not self.below,
-        )  # fmt: skip
+        self.set_frame(" · ".join(filter(None, parts)) if self.total else "", self.below)
 
     def text_of(self, item: RecordItem) -> str:
         entry = item.entry

@@ -134,7 +134,7 @@ def draw_rule(
     often = roles.strong if rule.told > 1 and rule.counts else roles.muted
     row.fit(_times(rule), max(cell_len(_times(each.rule)) for each in items), often, "right").gap(2)
     is_wide = width >= WIDE
-    row.fit(first_line(rule.last if is_wide else rule.last[5:]), 10 if is_wide else 5, roles.muted).gap(2)
+    row.fit(first_line(rule.last if is_wide else rule.last[:7]), 10 if is_wide else 7, roles.muted).gap(2)
     where = min(_WHERE, max(cell_len(first_line(each.rule.where) or EVERYWHERE) for each in items))
     row.fit(first_line(rule.where) or EVERYWHERE, where, roles.muted if rule.where else roles.faint)
     if is_wide:

@@ -11,7 +11,7 @@ from textual.timer import Timer
 
 from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
-from tui.kit.full_screen import FullScreen
+from tui.kit.full_screen import LOW, FullScreen
 from tui.kit.lanes import Lane
 from tui.kit.messages import Burst
 from tui.kit.prompt import PromptLine
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 NARROW = 100
 """Columns below which the preview is under the results."""
-LOW = 20
-"""Lines below which only one panel at a time is visible."""
 HIGH = 34
 """Lines from which the why panel is shown by default."""
 WHY_SHARE = 0.5

@@ -348,7 +348,8 @@ class Scores:
     """Builds the plot for a number of bins; ``None`` if there is nothing to draw."""
     note: str = "reading the decision log …"
     """Shown instead of the plot."""
-    keys: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    """Texts for the lower edge."""
 
 
 class ScoresPanel(LinesPanel, panel="scores", number="2"):
@@ -372,7 +373,7 @@ class ScoresPanel(LinesPanel, panel="scores", number="2"):
         self.changed()
 
     def summarise(self) -> None:
-        """Shows the topic and its label count beside the title; the keys, or the comparison, below."""
+        """Shows the topic and its label count beside the title; the comparison below if it has no panel."""
         view = self.view
         beside = ""
         if view.topic:
@@ -386,7 +387,7 @@ class ScoresPanel(LinesPanel, panel="scores", number="2"):
             beside = next(
                 (text for word in words if cell_len(text := f"{name} · {word}") <= room), clip(name, room)
             )
-        self.set_frame(beside, joined_within(view.keys, self.size.width - 2))
+        self.set_frame(beside, joined_within(view.below, self.size.width - 2))
 
     def draw(self, width: int, height: int) -> list[Row]:
         view = self.view

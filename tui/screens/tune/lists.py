@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rich.style import Style
-from textual import events
-from textual.message import Message
 
 from engine.activation.decisions import LABELLERS
 from engine.activation.policy import Thresholds
-from tui.kit.panel import LinesPanel, Motion, moved
 from tui.kit.rows import KeyedRows
-from tui.render.activation import Drawn
 from tui.render.draw import Piece, Row, clip, joined_within, labelled, wrap
 from tui.render.figures import count, day_of, dollars, milliseconds, plural, score
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
-from tui.render.table import MARK
 from tui.screens.tune.draw import FEW, cost_per_day, per_day, rate_text, thresholds_text
 
 if TYPE_CHECKING:
@@ -52,16 +47,22 @@ _FIGURES: tuple[tuple[Column, str, int], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
+class TopicItem:
+    name: str
+    figures: Figures
+    """With its current thresholds."""
+    moved: bool = False
+    """Its thresholds are moved, but not applied."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicList:
-    names: tuple[str, ...] = ()
-    figures: Mapping[str, Figures] = field(default_factory=dict)
-    """Each topic's figures with its current thresholds."""
+    items: tuple[TopicItem, ...] = ()
+    """Those that match the filter, in order."""
+    number: int = 0
+    """Topics in all."""
     total: Figures | None = None
     """Totals over all topics; ``None`` until the log is read."""
-    moved: frozenset[str] = frozenset()
-    """Topics with moved, unapplied thresholds."""
-    selected: int = 0
-    """Index into ``names``."""
     sorting: Sorting = "worst"
     query: str = ""
     offers: bool = True
@@ -93,74 +94,48 @@ class _Columns:
     shown: frozenset[Column]
 
 
-def _plan(width: int, longest: int, sorting: Sorting, *, costs: bool) -> _Columns:
+def _plan(view: TopicList, width: int) -> _Columns:
     """The columns that fit beside F1; names shrink for them, down to a minimum.
 
     The column sorted by comes first, however narrow the list is.
     """
-    room = width - 1 - 5
-    wanted = max(12, min(longest, 30))
+    room = width - 5
+    wanted = max(12, min(max((len(item.name) for item in view.items), default=0), 30))
     shown: set[Column] = {"f1"}
-    for column, cells, minimum in sorted(_COLUMNS, key=lambda each: each[0] != sorting):
-        if column == "cost" and not costs:
+    for column, cells, minimum in sorted(_COLUMNS, key=lambda each: each[0] != view.sorting):
+        if column == "cost" and not view.costs:
             continue
-        if room - cells < min(minimum if column != sorting else 12, wanted):
+        if room - cells < min(minimum if column != view.sorting else 12, wanted):
             break
         shown.add(column)
         room -= cells
     return _Columns(room, frozenset(shown))
 
 
-def draw_topics(view: TopicList, top: int, width: int, height: int, roles: Roles, *, focused: bool) -> Drawn:
-    """Draws the list in ``height`` lines of ``width`` cells.
-
-    Args:
-        top: The first visible row of the last drawing, to scroll as little as possible.
-        focused: Whether the panel has the focus; it changes the selection mark.
-    """
-    note = _note(view, width, roles)
-    if note:
-        return Drawn(tuple(note[:height]))
-    longest = max((len(name) for name in view.figures), default=0)
-    plan = _plan(width, longest, view.sorting, costs=view.costs)
-    foot = _foot(view, plan, width, roles)
-    room = max(1, height - 1 - len(foot))
-    lines = [_heading(plan, roles, view.offers)]
-    if not view.names:
-        lines.append(Row().gap().add("no matching topics", roles.muted))
-        top = number = 0
-    else:
-        number = min(len(view.names), room)
-        top = max(0, min(top, len(view.names) - number))
-        top = min(max(top, view.selected - number + 1), view.selected)
-        mark = roles.accent if focused else roles.muted
-        lines.extend(
-            _topic(view, name, plan, roles, mark if at == view.selected else None)
-            for at, name in enumerate(view.names[top : top + number], start=top)
-        )
-    chosen = 1 + view.selected - top if view.names else -1
-    lines.extend(Row() for _line in range(height - len(foot) - len(lines)))
-    lines.extend(foot)
-    return Drawn(tuple(lines[:height]), chosen, 1, top, number)
-
-
 def _note(view: TopicList, width: int, roles: Roles) -> list[Row]:
-    """The note shown when there are no topics; empty if there are some."""
+    """Why there are no topics."""
     if view.problem:
         return wrap([("! ", roles.error), (view.problem, roles.error)], width, indent=2)
     if view.loading:
         return [Row(("scoring the logged messages …", roles.faint))]
-    if view.figures:
-        return []
+    if view.number:
+        return [Row(("no matching topics", roles.muted))]
     words = "No topics yet. Each topic is a file in topics/ that defines its triggers."
     return wrap([(words, roles.muted)], width)
 
 
-def _heading(plan: _Columns, roles: Roles, offers: bool) -> Row:
+def draw_heads(view: TopicList, width: int, roles: Roles) -> list[Row]:
+    """The names of the columns, and the totals."""
+    plan = _plan(view, width)
     heads = [
-        (head if offers or column != "offers" else "asks", roles.faint) for column, head, _cells in _FIGURES
+        (head if view.offers or column != "offers" else "asks", roles.faint)
+        for column, head, _cells in _FIGURES
     ]
-    return _columned(Row().gap().fit("topic", plan.name, roles.faint), heads, plan)
+    names = _columned(Row().fit("topic", plan.name, roles.faint), heads, plan)
+    if view.total is None:
+        return [names, Row()]
+    row = Row().fit(f"all {count(view.number)}", plan.name, roles.muted)
+    return [names, _figures(row, view.total, plan, roles)]
 
 
 def _columned(row: Row, pieces: Iterable[Piece], plan: _Columns) -> Row:
@@ -170,21 +145,20 @@ def _columned(row: Row, pieces: Iterable[Piece], plan: _Columns) -> Row:
     return row
 
 
-def _topic(view: TopicList, name: str, plan: _Columns, roles: Roles, mark: Style | None) -> Row:
-    figures = view.figures[name]
-    row = Row((MARK if mark is not None else " ", mark or roles.faint))
-    style = roles.strong if mark is not None else roles.normal if figures.labelled else roles.muted
+def draw_topic(item: TopicItem, view: TopicList, width: int, roles: Roles, *, chosen: bool = False) -> Row:
+    """A row: name and figures."""
+    plan = _plan(view, width)
+    style = roles.strong if chosen else roles.normal if item.figures.labelled else roles.muted
     label = Row()
-    label.add_found(first_line(name), view.query, style, roles.accent + Style(underline=True))
-    sign = " ◂▸" if name in view.moved else ""
-    row.extend(label.cut(plan.name - len(sign))).add(sign, roles.accent).to(1 + plan.name)
-    return _figures(row, figures, plan, roles, strong=mark is not None)
+    label.add_found(first_line(item.name), view.query, style, roles.accent + Style(underline=True))
+    sign = " ◂▸" if item.moved else ""
+    row = label.cut(plan.name - len(sign)).add(sign, roles.accent).to(plan.name)
+    return _figures(row, item.figures, plan, roles, strong=chosen)
 
 
 def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong: bool = False) -> Row:
     """Appends a topic's figures or the totals; dimmed if there are few labels."""
     thin = figures.labelled < FEW
-
     offers, cost = figures.offers_per_day, figures.cost_usd_per_day
 
     def rate(value: float | None, plain: Style = roles.normal) -> Piece:
@@ -202,29 +176,12 @@ def _figures(row: Row, figures: Figures, plan: _Columns, roles: Roles, *, strong
     return _columned(row, pieces, plan)
 
 
-def _foot(view: TopicList, plan: _Columns, width: int, roles: Roles) -> list[Row]:
-    """Totals, and where the labels come from."""
-    total = view.total
-    if total is None:
-        return []
-    rows = [Row(("─" * width, roles.line))]
-    name = f"all {count(len(view.figures))}"
-    rows.append(_figures(Row().gap().fit(name, plan.name, roles.normal), total, plan, roles, strong=True))
-    labels = Row().gap().add(plural(total.labelled, "label"), roles.normal)
-    among = f" in {plural(total.messages // max(1, len(view.figures)), 'logged message')}"
-    if labels.cells + len(among) <= width:
-        labels.add(among, roles.muted)
-    rows.append(labels)
-    sources = ((total.by_person, "you"), (total.by_gate, "gate"), (total.by_use, "use"))
-    parts = [f"{word} {count(number)}" for number, word in sources]
-    by = next((text for sign in (" · ", ", ") if len(text := sign.join(parts)) < width), " ".join(parts))
-    rows.append(Row().gap().add(by, roles.muted).cut(width))
-    return rows
+class TopicsPanel(KeyedRows[TopicItem], panel="topics", number="1"):
+    """The sorted topics, below their totals; the lower edge says where the labels come from."""
 
-
-class TopicsPanel(LinesPanel, panel="topics", number="1"):
-    """The sorted topics, with totals below."""
-
+    always_lit = True
+    aligned = True
+    heads = 2
     signs = (
         ("◂▸", "moved thresholds, not applied yet"),
         (".99", "dimmed: fewer than 20 labels, so the figures are unreliable"),
@@ -233,55 +190,40 @@ class TopicsPanel(LinesPanel, panel="topics", number="1"):
     )
     view = TopicList()
     threshold_line = ""
-    _drawn = Drawn(())
 
-    class Chosen(Message):
-        """A topic was clicked."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
-    @property
-    def row_count(self) -> int:
-        return len(self.view.names)
-
-    def show(self, view: TopicList, threshold_line: str = "") -> None:
+    def show_view(self, view: TopicList, threshold_line: str = "") -> None:
         """Shows a new state; ``threshold_line`` gives the thresholds if no other panel shows them."""
-        if (view, threshold_line) != (self.view, self.threshold_line):
-            self.view, self.threshold_line = view, threshold_line
-            self.summarise()
-            self.changed()
+        if replace(self.view, items=view.items) != view:  # it is not only other items
+            self.forget_drawn()
+        self.view, self.threshold_line = view, threshold_line
+        self.show_items(view.items)
 
-    def target(self, motion: Motion) -> int:
-        """The row that a motion leads to; -1 in an empty list."""
-        last = len(self.view.names) - 1
-        return min(max(moved(motion, self.view.selected, last, max(1, self.size.height // 2)), 0), last)
+    def key(self, item: TopicItem) -> str:
+        return item.name
 
-    def selected_text(self) -> str:
-        drawn = draw_topics(self.view, 0, 100, len(self.view.names) + 8, self.roles, focused=False)
-        return "\n".join(line.text.rstrip() for line in drawn.lines)
+    def headings(self, width: int) -> list[Row]:
+        return draw_heads(self.view, width, self.roles)
+
+    def row(self, item: TopicItem, width: int, chosen: bool) -> Row:
+        return draw_topic(item, self.view, width, self.roles, chosen=chosen)
+
+    def empty(self, width: int) -> list[Row]:
+        return _note(self.view, width, self.roles)
+
+    def text_of(self, item: TopicItem) -> str:
+        return draw_topic(item, self.view, 100, self.roles).text
 
     def summarise(self) -> None:
-        """Shows the sort order or match count beside the title, and the keys below."""
-        view = self.view
-        beside = SORTED_BY[view.sorting] if view.names else ""
+        """Shows the sort order or match count beside the title; below, thresholds, filter and labels."""
+        view, shown = self.view, len(self.items)
+        beside = SORTED_BY[view.sorting] if shown else ""
         if view.query:
-            beside = f"{count(len(view.names))} of {count(len(view.figures))}"
-        keys = f"/{view.query}" if view.query else "s sort · / filter" if view.figures else ""
-        below = [part for part in (self.threshold_line, keys) if part]
-        self.set_frame(beside, joined_within(below, self.size.width - 2))
-
-    def draw(self, width: int, height: int) -> list[Row]:
-        top, focused = self._drawn.top, self.has_focus
-        self._drawn = draw_topics(self.view, top, width, height, self.roles, focused=focused)
-        self.lit = self._drawn.chosen
-        return list(self._drawn.lines)
-
-    def on_click(self, event: events.Click) -> None:
-        offset, drawn = event.get_content_offset(self), self._drawn
-        if offset is not None and drawn.first <= offset.y < drawn.first + drawn.count:
-            self.post_message(self.Chosen(drawn.top + offset.y - drawn.first))
+            beside = f"{count(shown)} of {count(view.number)}"
+        below = [part for part in (self.threshold_line, view.query and f"/{view.query}") if part]
+        if (total := view.total) is not None and shown:
+            by = (("you", total.by_person), ("gate", total.by_gate), ("use", total.by_use))
+            below += [plural(total.labelled, "label"), *(f"{word} {count(number)}" for word, number in by)]
+        self.set_frame(beside, joined_within(below, self.size.width - 8))
 
 
 BY: dict[str, str] = {"person": "you", "gate": "gate", "use": "use"}
@@ -480,7 +422,7 @@ class DecisionsPanel(KeyedRows[DecisionItem], panel="decisions", number="3", wor
         return decision_row(item, width, self.roles, chosen, self.listing.offers)
 
     def summarise(self) -> None:
-        """Shows the counts by kind beside the title; below, how many are shown if not all, and keys."""
+        """Shows the counts by kind beside the title; below, thresholds, and how many are shown if not all."""
         listing, shown = self.listing, len(self.items)
         flips = listing.flips
         if flips is not None:
@@ -493,11 +435,8 @@ class DecisionsPanel(KeyedRows[DecisionItem], panel="decisions", number="3", wor
                 beside += f": {words if len(words) <= room else signs}"
         else:
             beside = "most uncertain first" if shown else ""
-        parts = [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
-        if shown:
-            parts += ["y useful", "n noise", "o open"]
-        if self.threshold_line:
-            parts.insert(0, self.threshold_line)
+        parts = [self.threshold_line] if self.threshold_line else []
+        parts += [f"{count(shown)} of {count(listing.total)} shown"] if shown < listing.total else []
         self.set_frame(beside, joined_within(parts, self.size.width - 4))
 
     def text_of(self, item: DecisionItem) -> str:

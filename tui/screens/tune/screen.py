@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 
 from tui.kit.command import Need, command, command_of
 from tui.kit.commands import WRITABLE, goes_to, labels
-from tui.kit.full_screen import FullScreen, committed
+from tui.kit.full_screen import LOW, FullScreen, committed
 from tui.kit.messages import Burst
 from tui.kit.panel import Motion
 from tui.kit.prompt import PromptLine
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 4.0
 """The pause between two reads of the log, as a multiple of the last read's duration."""
-KEYS = ("← → .01", "H L .05", "c other threshold", "f fit", "z undo")
-LOW = 20
-"""Lines below which the comparison is shown in the frame instead of a panel."""
 
 
 _ONE_LINE = 400
@@ -155,7 +152,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     def show(self) -> None:
         state = self.state
         threshold_line = self.threshold_line()
-        self.topics.show(state.topics(), threshold_line)
+        self.topics.show_view(state.topics(), threshold_line)
+        self.topics.select_key(state.topic)
         changes = state.changes()
         self.scores.show(self._scores(self.summary(changes)))
         self.changes.show(changes, self.hint())
@@ -169,8 +167,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         if not state.known:
             note = "scoring the logged messages …" if state.loading else "no topic is selected"
             return Scores(note="ctrl+r tries again" if state.problem else note)
-        keys = summary if self.has_class("-low") else KEYS
-        return Scores(state.topic, state.overview[state.topic].labelled, state.plot, keys=keys)
+        below = summary if self.has_class("-low") else ()
+        return Scores(state.topic, state.overview[state.topic].labelled, state.plot, below=below)
 
     def _nothing_listed(self) -> str:
         state = self.state
@@ -211,17 +209,16 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
 
     # User input
 
-    @on(TopicsPanel.Chosen)
-    def _topic_chosen(self, chosen: TopicsPanel.Chosen) -> None:
-        self.choose_row(chosen.index)
-
-    def choose_row(self, index: int) -> None:
-        if 0 <= index < len(self.state.names):
-            self.state.choose(self.state.names[index])
+    def choose_selected(self) -> None:
+        """Takes over the topic selected in the list."""
+        if self.topics.selected is not None:
+            self.state.choose(self.topics.selected.name)
             self.show()
 
     @on(RowList.Moved)
-    def _row_moved(self) -> None:
+    def _row_moved(self, moved: RowList.Moved) -> None:
+        if moved.panel is self.topics and moved.by_hand:
+            self.choose_selected()
         self.update_footer()
 
     @on(PromptLine.Edited)
@@ -239,14 +236,11 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
     def hint(self) -> str:
         """The text in the comparison's lower border."""
         state = self.state
-        if not state.known:
+        if not state.known or not state.moved:
             return ""
-        if state.moved:
-            status = self.bench.status
-            if status is not None and status.read_only:
-                return "read-only: cannot apply · esc discards"
-            return f"enter {'asks, then applies' if state.caution else 'applies and commits'} · esc discards"
-        return "← → move the threshold"
+        if self.read_only:
+            return "read-only: cannot apply · esc discards"
+        return f"enter {'asks, then applies' if state.caution else 'applies and commits'} · esc discards"
 
     def threshold_line(self) -> str:
         """The topic and its thresholds, when the panel that shows them is hidden."""
@@ -283,7 +277,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         if self.panel_in_use == "decisions":
             self.decisions.move(motion)
         else:
-            self.choose_row(self.topics.target(motion))
+            self.topics.move(motion)
+            self.choose_selected()
 
     @command("escape", "Back", "back", 20, in_line=True, palette=False)
     def back(self) -> None:
@@ -328,9 +323,8 @@ class TuneScreen(FullScreen, panels=("topics", "scores", "decisions"), lines=("f
         return self.state.query if name == "topics" else ""
 
     def go_to_match(self, step: int) -> None:
-        names = self.state.names
-        if names:
-            self.choose_row((self.topics.view.selected + step) % len(names))
+        super().go_to_match(step)
+        self.choose_selected()
 
     # Thresholds
 

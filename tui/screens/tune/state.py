@@ -15,6 +15,7 @@ from tui.screens.tune.lists import (
     SORTINGS,
     Listing,
     Sorting,
+    TopicItem,
     TopicList,
     flipped,
     nearest,
@@ -312,11 +313,9 @@ class TuneState:
 
     def topics(self) -> TopicList:
         return TopicList(
-            names=self.names,
-            figures=self.overview,
+            tuple(TopicItem(name, self.overview[name], name in self.moves) for name in self.names),
+            number=len(self.overview),
             total=self.total,
-            moved=frozenset(self.moves),
-            selected=self.names.index(self.topic) if self.topic in self.names else 0,
             sorting=self.sorting,
             query=self.query,
             offers=self.offers,

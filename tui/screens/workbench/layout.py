@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from engine.context.views import DigestView, LedgerView, StatusView
 from engine.events import IndexProgress
 from tui.kit.bars import Header, bars
 from tui.kit.conductor import Conductor, RunLine
-from tui.kit.full_screen import FullScreen
+from tui.kit.full_screen import LOW, FullScreen
 from tui.kit.messages import ALL_PARTS, Burst, CommandRan, Learned, PartsRead, TraceRead, Tried
 from tui.kit.prompt import PromptLine
 from tui.kit.questions import Clock, Questions
@@ -34,6 +34,7 @@ from tui.screens.workbench.panels import ActivationPanel, FeedPanel
 if TYPE_CHECKING:
     from engine.activation.trace import Trace
     from engine.engine import Engine
+    from engine.playbooks.past import Replay
     from tui.kit.bench import Played
     from tui.screens.harvest.run import HarvestRun
 
@@ -43,10 +44,6 @@ PATIENCE_S = 0.12
 """How long the last trace stays while the next is fetched, so that moving through rows does not flicker."""
 FULL = (100, 32)
 """Minimum columns and lines to show all five panels."""
-LOW = 20
-"""Lines below which the folded panels are hidden too."""
-
-
 TYPING_S = 0.15
 """The pause in typing after which a message is tried."""
 
@@ -74,6 +71,7 @@ class WorkbenchTyping(FullScreen):
         """The last search query."""
         self.harvesting: HarvestRun | None = None
         self.backtest: Played | None = None
+        self.replays: Mapping[str, Replay] | None = None
         self.filtering: str = "feed"
         self.outputs: dict[threading.Event, OutputPage] = {}
         """Pages of running commands, by the event that stops each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
 
 from rich.style import Style
 
@@ -17,7 +18,10 @@ from tui.render.draw import Row, clip, wrap
 from tui.render.figures import count, day_of
 from tui.render.roles import Roles
 from tui.render.safe import first_line
-from tui.screens.ledger.draw import by_category, timestamp
+from tui.screens.ledger.draw import SIGNS, by_category
+
+if TYPE_CHECKING:
+    from engine.knowledge.ledger import Status
 
 WIDE = 60
 """Minimum width in cells for rows to include the items found or the error."""
@@ -25,17 +29,10 @@ WIDE = 60
 _DATED = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]")
 """The date that names start with; the row already shows it."""
 
-_STATES: dict[str, tuple[str, str]] = {
-    "harvested": ("✓", "harvested"),
-    "harvest-failed": ("!", "failed"),
-    "deleted-unharvested": ("⌫", "discarded"),
-    "too-large": ("–", "too large"),
-}
-
 
 def state_of(row: LedgerRow) -> tuple[str, str]:
     """The sign and word for an entry's status."""
-    return _STATES.get(row.status, ("?", first_line(row.status) or "unknown"))
+    return SIGNS.get(cast("Status", row.status), ("?", first_line(row.status) or "unknown"))
 
 
 def ledger_row(row: LedgerRow, width: int, roles: Roles, query: str = "", chosen: bool = False) -> Row:
@@ -65,41 +62,13 @@ def matches(row: LedgerRow, query: str) -> bool:
     return any(query in text.casefold() for text in (row.name, row.error, row.sha256, *state_of(row)))
 
 
-def ledger_detail(row: LedgerRow, width: int, roles: Roles) -> list[Row]:
-    """All fields of an entry, for its own page."""
-    sign, word = state_of(row)
-    lines = [
-        Row(
-            (f"{sign} {word}", _style(row, roles)),
-            ("   ", roles.normal),
-            (first_line(row.name), roles.strong),
-        ),
-        Row(),
-        Row(("at         ", roles.muted), (timestamp(row.at) or "unknown", roles.normal)),
-        Row(("sha256     ", roles.muted), (row.sha256, roles.normal)),
-        Row(
-            ("file       ", roles.muted),
-            ("reclaimed after harvest" if row.deleted else "kept", roles.normal),
-        ),
-    ]
-    if row.error:
-        lines.extend(wrap([("error      ", roles.muted), (row.error, roles.error)], width, indent=11))
-    lines.append(Row(("items      ", roles.muted), (count(row.items_total), roles.strong)))
-    items = [(name, number) for name, number in row.items.items() if number]
-    digits = max([len(count(number)) for _name, number in items] + [1])
-    for name, number in sorted(items, key=lambda item: (-item[1], item[0])):
-        line = Row().gap(11).fit(count(number), digits, roles.normal, "right")
-        lines.append(line.gap(2).add(name.replace("_", " "), roles.muted))
-    return lines
-
-
 def ledger_summary(view: LedgerView) -> list[tuple[str, int, str]]:
     """Sign, number and word of every status present, successes first."""
     numbers: dict[tuple[str, str], int] = {}
     for row in view.entries:
         state = state_of(row)
         numbers[state] = numbers.get(state, 0) + 1
-    order = [*_STATES.values()]
+    order = [*SIGNS.values()]
     ranked = sorted(
         numbers.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)
     )

@@ -170,7 +170,7 @@ class ReplyScreen(PageScreen):
         self._show()
 
     def _show(self) -> None:
-        follows = self.panel.rest() == 0
+        follows = self.panel.rest() <= 0
         self.panel.changed()
         if follows:
             self.panel.move(Motion.LAST)

@@ -315,6 +315,9 @@ class FeedPanel(RowList[FeedEntry], panel="feed", number="1"):
             *wrap([(":import claude-code", roles.accent), (" imports past sessions.", roles.muted)], width),
         ]
 
+    def rest(self) -> int:
+        return 0  # the frame says the position
+
     def summarise(self) -> None:
         """Shows counts beside the title and the position below."""
         total, rows = len(self.items), self.row_count

@@ -13,11 +13,9 @@ from tui.kit.command import Command, Need, command, command_of
 from tui.kit.commands import ROWS, WRITABLE, goes_to, labels
 from tui.kit.editor import file_of
 from tui.kit.prompt import Composer
-from tui.render.budget import prompt_lines
 from tui.render.explain import detail
 from tui.render.safe import first_line
 from tui.screens.workbench.layout import FOLDED, WorkbenchTyping
-from tui.screens.workbench.memory_panels import ledger_detail
 from tui.screens.workbench.pages import ReplyScreen
 from tui.screens.workbench.reading import file_page, line_of, message_page
 
@@ -51,10 +49,10 @@ OPENINGS = (
         screen="tui.screens.tune.screen:TuneScreen",
     ),
     Opening(
-        command="open_playbooks", key="P", title="Open the playbooks", footer="playbooks", rank=31,
-        help="Open the playbooks: see which messages of your past each would have fired on, label them, and "
+        command="open_topics", key="P", title="Open the topics", footer="topics", rank=31,
+        help="Open the topics: see which messages of your past each would have fired on, label them, and "
         "make new ones.",
-        screen="tui.screens.playbooks.screen:PlaybooksScreen",
+        screen="tui.screens.topics.screen:TopicsScreen",
     ),
     Opening(
         command="open_context", key="c", title="Inspect the prompt", footer="prompt", rank=18,
@@ -142,6 +140,10 @@ for _each in OPENINGS:
     setattr(Openings, _each.command, _opens(_each))
 
 
+DETAILS = {
+    "hook": "open_injections", "commit": "open_history", "ledger": "open_ledger", "budget": "open_context",
+}  # fmt: skip
+"""The commands that show more of a kind of feed row, or of a panel."""
 LOGGED = Need(
     lambda here: here.activation.shown.key and not here.shown.trying,
     "a message you try is not in the decision log",
@@ -262,32 +264,21 @@ class Workbench(
     @command("enter", "Open the selection", "open", 20,
              needs=[ROWS, Need(lambda here: here.zoomed != "digest", "it is shown in full")])  # fmt: skip
     def open(self) -> None:
-        """Open the selection: a whole message, file or injection, the diff of a commit, or the details of a
-        topic, ledger entry or prompt section.
+        """Open the selection: a whole message, file or injection, the diff of a commit, a ledger entry, the
+        sections of the prompt, or why a topic fired or not.
         """
         shown, name = self.activation.shown, self.panel_in_use
         row = self.activation.selected
-        item = self.ledger_panel.selected
-        compiled = shown.compiled
         entry = self.feed.selected
-        if name == "feed" and entry is not None and entry.kind == "hook":
-            self.perform(self.catalog["open_injections"])
-        elif name == "feed" and entry is not None and entry.kind == "commit":
-            self.perform(self.catalog["open_history"])
+        kind = entry.kind if name == "feed" and entry is not None else name
+        if kind in DETAILS:
+            self.perform(self.catalog[DETAILS[kind]])
         elif name == "feed" and entry is not None and entry.kind == "file":
             self.page(first_line(entry.text), file_page(self.engine, entry.text), full=True)
         elif name == "feed" and entry is not None:
             self.page("message" if entry.key else entry.kind, message_page(self.engine, entry), full=True)
         elif name == "activation" and row is not None:
             self.page(f"why {row.topic}", lambda width, roles: detail(shown, row, width, roles))
-        elif name == "ledger" and item is not None:
-            self.page("ledger entry", lambda width, roles: ledger_detail(item, width, roles))
-        elif name == "budget" and compiled is not None:
-            self.page(
-                "prompt sections",
-                lambda width, roles: prompt_lines(compiled, width, roles),
-                full=True,
-            )
         elif self.zoomed is None:
             self.zoom()
 
@@ -301,7 +292,7 @@ class Workbench(
         "Label the topic:", 22, [A_TOPIC, LOGGED], panels=["activation"],
     )  # fmt: skip
 
-    @command("u", "Undo the last label", panels=["activation"], needs=[WRITABLE])
+    @command("u z", "Undo the last label", panels=["activation"], needs=[WRITABLE])
     def unlabel(self) -> None:
         """Undo the last label given here; your previous label, if any, is restored."""
         self.conductor.unlabel()

@@ -1,9 +1,9 @@
-"""The playbooks screen: what each would have done in the past, and new ones."""
+"""The topics screen: what each would have done in the past, and new ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -18,7 +18,7 @@ from tui.kit.panel import Motion
 from tui.render.draw import Row, wrap
 from tui.render.figures import count
 from tui.render.roles import Roles
-from tui.screens.playbooks.draw import PastPanel, PlaybookItem, PlaybooksPanel, draw_draft, draw_message
+from tui.screens.topics.draw import PastPanel, TopicItem, TopicsPanel, draw_draft, draw_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,20 +35,12 @@ _FEW = 5
 """Ways to ask from which no model is offered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """The past as played to all playbooks."""
-
-    replays: Mapping[str, Replay] = field(default_factory=dict)
-    problem: str = ""
-
-
-def read_items(engine: Engine) -> tuple[PlaybookItem, ...]:
-    """The playbooks, those that agents proposed first."""
-    proposed = [PlaybookItem(each.name, each.when, draft=each) for each in engine.playbooks.proposed()]
+def read_items(engine: Engine) -> tuple[TopicItem, ...]:
+    """The topics, those that agents proposed first."""
+    proposed = [TopicItem(each.name, each.when, draft=each) for each in engine.playbooks.proposed()]
     return (
         *proposed,
-        *(PlaybookItem(each.name, each.description, each.path) for each in engine.library.topics),
+        *(TopicItem(each.name, each.description, each.path) for each in engine.library.topics),
     )
 
 
@@ -60,27 +52,26 @@ NO_MATCH = "nothing matches; esc shows all"
 SOMETHING = Need(lambda here: here.past.selected or here.draft, "no past message is selected")
 
 
-class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)):
-    area = "playbooks-area"
+class TopicsScreen(ListDetail, panels=("topics", "past"), lines=("words",)):
+    area = "topics-area"
     news = frozenset({"status"})
 
     def __init__(self, bench: Bench, name: str = "") -> None:
         super().__init__(bench)
         engine = bench.engine
-        self.items: tuple[PlaybookItem, ...] | None = None
-        self.problem = ""
-        self.played: Played | None = None
+        self.items: tuple[TopicItem, ...] | None = None
+        self.problem = self.unplayed = ""
         self.progress = ""
         """How far the past has been played."""
         self._wanted = name
-        """The playbook to select once it is listed."""
+        """The topic to select once it is listed."""
         self._reads = self.plain_lane(
             lambda: read_items(engine), self._take, lambda problem: self._take((), problem)
         )
         self._plays = self.plain_lane(
-            lambda: Played(engine.playbooks.replay_all(self._report, most=MOST_MESSAGES)),
+            lambda: engine.playbooks.replay_all(self._report, most=MOST_MESSAGES),
             self._take_played,
-            lambda problem: self._take_played(Played(problem=problem)),
+            lambda problem: self._take_played(None, problem),
         )
         playbooks = bench.engine.playbooks
         self._labels: list[tuple[str, PastRow]] = []
@@ -105,9 +96,9 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         )
 
     def body(self) -> ComposeResult:
-        self.playbooks = PlaybooksPanel(id="playbooks")
+        self.topics = TopicsPanel(id="topics")
         self.past = PastPanel(id="past")
-        yield Container(self.playbooks, self.past, id=self.area)
+        yield Container(self.topics, self.past, id=self.area)
 
     def look(self) -> None:
         self._reads.ask(None)
@@ -117,65 +108,65 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         self.play()
 
     def play(self) -> None:
-        """Plays the past again."""
-        self.played, self.progress = None, "playing your past …"
+        """Plays the past again; until then, the figures are those of the last time."""
+        self.progress = "playing your past …"
         self._plays.ask(None)
 
     def select(self, name: str) -> None:
-        """Selects a playbook now, or once it is listed."""
+        """Selects a topic now, or once it is listed."""
         self._wanted = name
         self.look()
 
     # Display
 
     def show(self) -> None:
-        replays = self.played.replays if self.played is not None else {}
+        replays = self.bench.replays or {}
         items = [
             replace(item, replay=None if item.draft else replays.get(item.name)) for item in self.items or ()
         ]
-        self.playbooks.below = self.progress if items else ""
-        about = (self.problem, self.items is None, self.playbooks.query_text)
-        self.playbooks.show_items(items, self._list_note, about)
-        names = [self.playbooks.item_at(row).name for row in range(self.playbooks.row_count)]
+        self.topics.below = self.progress if items else ""
+        about = (self.problem, self.items is None, self.topics.query_text)
+        self.topics.show_items(items, self._list_note, about)
+        names = [self.topics.item_at(row).name for row in range(self.topics.row_count)]
         found = names.index(self._wanted) if self._wanted in names else -1
         if found >= 0:
-            self.playbooks.select(found, by_hand=False)
+            self.topics.select(found, by_hand=False)
             self._wanted = ""
         self.show_selected()
 
     def show_selected(self) -> None:
-        item = self.playbooks.selected
+        item = self.topics.selected
         name = item.name if item is not None else ""
         self.past.show_replay(
             name,
             item.replay if item else None,
             self._past_note,
-            (self.progress, self.played, self.past.query_text),
+            (self.progress, self.unplayed, self.past.query_text),
         )
         self.update_footer()
 
     def _list_note(self, width: int, roles: Roles) -> list[Row]:
         if self.problem:
-            return unreadable("the playbooks", self.problem, width, roles)
-        words = "reading …" if self.items is None else "no playbooks yet: a makes one"
+            return unreadable("the topics", self.problem, width, roles)
+        words = "reading …" if self.items is None else "no topics yet: a makes one"
         if self.items:
             words = NO_MATCH
         return [Row((words, roles.faint))]
 
     def _past_note(self, width: int, roles: Roles) -> list[Row]:
-        item, played = self.playbooks.selected, self.played
+        item = self.topics.selected
         if item is not None and item.draft is not None:
             words = "an agent proposed it: o reads it, w writes it, x turns it down"
-        elif played is None:
+        elif self.unplayed:
+            return unreadable("the past", self.unplayed, width, roles)
+        elif item is None or item.replay is None:
             words = self.progress
-        elif played.problem:
-            return unreadable("the past", played.problem, width, roles)
-        elif item is not None and item.replay is not None and not item.replay.messages:
+        elif not item.replay.messages:
             words = "there are no past messages: autopoiesis import"
         elif self.past.query_text:
             words = NO_MATCH
         else:
-            words = "it would not have fired on any past message, nor nearly" if item is not None else ""
+            words = "it would not have fired on any past message, nor nearly"
         return wrap([(words, roles.muted)], width)
 
     # Results
@@ -185,22 +176,20 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
             self.progress = f"playing your past: {count(done)} of {count(total)} messages"
             self.later(self.show)
 
-    def _take(self, items: tuple[PlaybookItem, ...], problem: str = "") -> None:
+    def _take(self, items: tuple[TopicItem, ...], problem: str = "") -> None:
         self.items, self.problem = items, problem
         self.show()
 
-    def _take_played(self, played: Played) -> None:
-        self.played, self.progress = played, ""
+    def _take_played(self, replays: Mapping[str, Replay] | None, problem: str = "") -> None:
+        self.bench.replays, self.unplayed, self.progress = replays, problem, ""
         self.show()
 
     def relabelled(self, topic: str, row: PastRow, useful: bool | None) -> None:
         """Shows a label at once."""
-        if self.played is None or topic not in self.played.replays:
-            return
-        self.played = Played(
-            {**self.played.replays, topic: self.played.replays[topic].labelled_as(row.id, useful)}
-        )
-        self.show()
+        replays = self.bench.replays or {}
+        if topic in replays:
+            self.bench.replays = {**replays, topic: replays[topic].labelled_as(row.id, useful)}
+            self.show()
 
     @classmethod
     def over(cls, bench: Bench) -> Self:
@@ -214,17 +203,17 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
             self.bench.conductor.learn()
         super().close()
 
-    focus_playbooks = goes_to("playbooks", "1", "the playbooks", ": how each would have done in your past")
+    focus_topics = goes_to("topics", "1", "the topics", ": how each would have done in your past")
     focus_past = goes_to("past", "2", "the past messages",
-                         ": those the selected playbook would have fired on, or nearly")  # fmt: skip
+                         ": those the selected topic would have fired on, or nearly")  # fmt: skip
 
     filter = filters("list", rank=10)
 
     @property
-    def listed(self) -> PlaybooksPanel | PastPanel:
+    def listed(self) -> TopicsPanel | PastPanel:
         """The list in use, which is filtered by itself."""
         used = self.panel_before if self.in_line else self.panel_in_use
-        return self.past if used == "past" else self.playbooks
+        return self.past if used == "past" else self.topics
 
     @property
     def query_text(self) -> str:  # type: ignore[override]
@@ -234,15 +223,15 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         self.listed.filter(query)
         self.show()
 
-    @command("enter", "Judge its past messages", "its past", 2, panels=["playbooks"])
+    @command("enter", "Judge its past messages", "its past", 2, panels=["topics"])
     def judge(self) -> None:
-        """Go to the past messages of the selected playbook, to label them with y and n."""
+        """Go to the past messages of the selected topic, to label them with y and n."""
         self.go_to("past")
 
     # Past messages
 
     def label(self, useful: bool) -> None:
-        row, item = self.past.selected, self.playbooks.selected
+        row, item = self.past.selected, self.topics.selected
         if row is not None and item is not None:
             self._labels.append((item.name, row))
             self._writes.ask((item.name, row, useful))
@@ -255,11 +244,11 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
         self.say(problem, error=True)
 
     label_useful, label_noise = labels(
-        "Label the playbook as {} for the selected message, then go to the next message.",
+        "Label the topic as {} for the selected message, then go to the next message.",
         "Label the message:", 1, [A_MESSAGE], panels=["past"],
     )  # fmt: skip
 
-    @command("u", "Undo the last label", "undo", 3, needs=[A_LABEL, WRITABLE])
+    @command("u z", "Undo the last label", "undo", 3, needs=[A_LABEL, WRITABLE])
     def unlabel(self) -> None:
         """Undo the last label given here, and go to its message."""
         name, row = self._labels.pop()
@@ -269,8 +258,8 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
 
     @command("o space", "Open the message", "open", 6, needs=[SOMETHING])
     def open_it(self) -> None:
-        """Open the selected message in full, with triggers and score; or the playbook an agent proposed."""
-        item, row = self.playbooks.selected, self.past.selected
+        """Open the selected message in full, with triggers and score; or the topic an agent proposed."""
+        item, row = self.topics.selected, self.past.selected
         if item is not None and item.draft is not None:
             self.page("proposed", partial(draw_draft, item.draft))
         elif item is not None and row is not None:
@@ -278,7 +267,7 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
 
     # Making
 
-    @command("a", "Make a new playbook", "new", 4, needs=[WRITABLE])
+    @command("a", "Make a new topic", "new", 4, needs=[WRITABLE])
     def new(self) -> None:
         """Fill in a form in $VISUAL or $EDITOR: title, when it applies, what to do, ways to ask. If a model
         is configured, it can write the ways to ask; the cost is said first.
@@ -309,30 +298,30 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
     def _take_ways(self, draft: Draft, written: Utterances) -> None:
         self._edit_form(replace(draft, examples=(*draft.examples, *written.examples)), asks=False)
 
-    @command("w", "Write the proposed playbook", "write", 12, needs=[A_PROPOSAL, WRITABLE])
+    @command("w", "Write the proposed topic", "write", 12, needs=[A_PROPOSAL, WRITABLE])
     def write_it(self) -> None:
-        """Write the playbook that an agent proposed to topics/. From then on it is told when it fires."""
-        item = self.playbooks.selected
+        """Write the topic that an agent proposed to topics/. From then on it is told when it fires."""
+        item = self.topics.selected
         if item is not None:
             make = partial(self.bench.engine.playbooks.accept, item.name)
             self.ask(
                 "write",
-                f"Write the playbook {item.name}?\no shows it in full.",
+                f"Write the topic {item.name}?\no shows it in full.",
                 "Write",
                 partial(self._makes.ask, make),
             )
 
     @command(
         "x",
-        "Turn the proposed playbook down",
+        "Turn the proposed topic down",
         "turn down",
         13,
-        panels=["playbooks"],
+        panels=["topics"],
         needs=[A_PROPOSAL, WRITABLE],
     )
     def turn_down(self) -> None:
-        """Turn down the playbook that an agent proposed; git keeps it."""
-        item = self.playbooks.selected
+        """Turn down the topic that an agent proposed; git keeps it."""
+        item = self.topics.selected
         if item is not None:
             self._makes.ask(partial(self.bench.engine.playbooks.reject, item.name))
 
@@ -344,9 +333,9 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
     def _refused(self, _asked: object, problem: str) -> None:
         self.say(problem, error=True)
 
-    @command("e", "Edit the playbook", "edit", 8, needs=[A_FILE])
+    @command("e", "Edit the topic", "edit", 8, needs=[A_FILE])
     def edit(self) -> None:
-        """Open the selected playbook in $VISUAL or $EDITOR, then play the past to it again."""
+        """Open the selected topic in $VISUAL or $EDITOR, then play the past to it again."""
         self.edit_file(self.file)
         self.look()
         self.play()
@@ -359,9 +348,9 @@ class PlaybooksScreen(ListDetail, panels=("playbooks", "past"), lines=("words",)
     @property
     def draft(self) -> Draft | None:
         """What an agent proposed, if that is selected."""
-        return self.playbooks.selected.draft if self.playbooks.selected is not None else None
+        return self.topics.selected.draft if self.topics.selected is not None else None
 
     @property
     def file(self) -> str:
-        item = self.playbooks.selected
+        item = self.topics.selected
         return self.existing(item.path) if item is not None else ""

@@ -1,16 +1,16 @@
-"""Hostile text in paths, errors, lines, reasons and models is shown only as text by ledger and harvest."""
+"""Hostile text in paths, errors, lines, reasons and models is shown only as text by every harvest step."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.errors import AutopoiesisError, LedgerBroken
+from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.report import Report, Result, Survey
 from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from tests.tui.conftest import Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.ledger_data import CANDIDATES, FAILED, HARVESTED, harvest_result
-from tests.tui.screen_driven import Prepare, open_harvest, open_ledger
+from tests.tui.screen_driven import Prepare, open_harvest
 from tests.tui.test_hostile_text import COMBINED, assert_each_harmless, assert_harmless
 
 
@@ -46,31 +46,6 @@ def poisoned(text: str) -> Prepare:
     return prepare
 
 
-async def test_the_ledger_shows_hostile_text_as_text(run: Run) -> None:
-    async with open_ledger(run, (80, 24)) as driven:
-        for size in ((80, 24), (200, 60)):
-            await driven.resize(*size)
-            await assert_each_harmless(driven, lambda text: poisoned(text)(driven.engine))
-        await driven.resize(80, 24)
-        driven.ledger.sources[HARVESTED] = "in trash"  # so that r asks for confirmation
-        poisoned(COMBINED)(driven.engine)
-        await driven.press("ctrl+r")
-        assert driven.screen.entries.row_count == 2
-        for keys in (["v"], ["2", "G", "y"], ["Y", "1", "j"], ["y", "Y", "r"], ["escape", "slash"]):
-            await driven.press(*keys)
-            assert_harmless(driven)
-        await driven.press("escape")
-        assert driven.is_open()
-        failed = AutopoiesisError(COMBINED, where=COMBINED, hint=COMBINED)
-        broken = LedgerBroken(COMBINED, where=COMBINED, hint=COMBINED)
-        for failing in ({"entries": broken, "check": failed}, {"verify": failed, "check": failed}):
-            driven.engine.failing = dict(failing)
-            driven.app.clear_notifications()
-            await driven.press("ctrl+r", "v")
-            assert_harmless(driven)
-        assert driven.is_open()
-
-
 async def test_a_harvest_shows_hostile_text_as_text(run: Run) -> None:
     async with open_harvest(run, (80, 24)) as driven:
         for size in ((80, 24), (200, 60)):
@@ -80,12 +55,12 @@ async def test_a_harvest_shows_hostile_text_as_text(run: Run) -> None:
         driven.ledger.reported.clear()
         poisoned(COMBINED)(driven.engine)
         await driven.press("ctrl+r")
-        for key in ("enter", "enter", "enter", "Y"):
+        for key in ("enter", "enter", "Y"):
             await driven.press(key)
             assert_harmless(driven)
         assert driven.step == "result" and len(driven.requests()) == 1
         await driven.press("H")
-        assert driven.step == "survey"
+        assert driven.step == "pick"
         driven.engine.failing = {"survey": AutopoiesisError(COMBINED, where=COMBINED, hint=COMBINED)}
         driven.app.clear_notifications()
         await driven.press("ctrl+r")

@@ -1,4 +1,4 @@
-"""The playbooks as a list, and the past messages of the selected one."""
+"""The topics as a list, and the past messages of the selected one."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 FIRED, NEAR, PROPOSED = "●", "○", "?"
 _NAME = 26
-_FIGURES = (("fired", 6), ("labels", 7), ("P", 5), ("R", 5))
+_FIGURES = (("fired", 6), ("labels", 7), ("prec", 5), ("rec", 5))
 
 
 @dataclass(frozen=True, slots=True)
-class PlaybookItem:
+class TopicItem:
     name: str
     when: str
     path: str = ""
@@ -37,13 +37,10 @@ class PlaybookItem:
     """What an agent proposed."""
 
 
-def draw_playbook(
-    item: PlaybookItem, items: Sequence[PlaybookItem], width: int, roles: Roles, *, chosen: bool
-) -> Row:
+def draw_topic(item: TopicItem, items: Sequence[TopicItem], width: int, roles: Roles, *, chosen: bool) -> Row:
     """A row: name, figures, and when it applies."""
-    name = min(_NAME, max(cell_len(first_line(each.name)) for each in items))
     row = Row((f"{PROPOSED} " if item.draft is not None else "  ", roles.gate))
-    row.fit(first_line(item.name), name, roles.strong if chosen else roles.normal)
+    row.fit(first_line(item.name), _name_cells(items), roles.strong if chosen else roles.normal)
     found = item.replay
     if item.draft is not None:
         row.gap(2).add("proposed by an agent", roles.gate)
@@ -58,6 +55,10 @@ def draw_playbook(
         for place, (text, (_, cells)) in enumerate(zip(texts, _FIGURES, strict=True)):
             row.fit(text, cells, roles.faint if few and place > 1 else roles.normal, "right")
     return row.gap(2).add(first_line(item.when), roles.muted).cut(width)
+
+
+def _name_cells(items: Sequence[TopicItem]) -> int:
+    return min(_NAME, max(cell_len(first_line(each.name)) for each in items))
 
 
 def draw_past(row: PastRow, width: int, roles: Roles, *, chosen: bool) -> Row:
@@ -92,7 +93,7 @@ def draw_message(row: PastRow, topic: str, width: int, roles: Roles) -> list[Row
 
 
 def draw_draft(draft: Draft, width: int, roles: Roles) -> list[Row]:
-    """A proposed playbook in full."""
+    """A proposed topic in full."""
     rows = [Row((first_line(draft.title), roles.strong)), Row()]
     rows += labelled("when", draft.when, width, 10, roles.normal, tone=roles.faint)
     for example in draft.examples:
@@ -103,40 +104,44 @@ def draw_draft(draft: Draft, width: int, roles: Roles) -> list[Row]:
     return rows
 
 
-class PlaybooksPanel(KeyedRows[PlaybookItem], panel="playbooks", number="1"):
-    """One playbook per row; those that agents proposed come first."""
+class TopicsPanel(KeyedRows[TopicItem], panel="topics", number="1"):
+    """One topic per row; those that agents proposed come first."""
 
     always_lit = True
     aligned = True
+    heads = 1
     signs = ((PROPOSED, "proposed by an agent: w writes it, x turns it down"),)
 
-    def key(self, item: PlaybookItem) -> str:
+    def key(self, item: TopicItem) -> str:
         return f"{item.name} {item.draft is not None}"
 
-    def row(self, item: PlaybookItem, width: int, chosen: bool) -> Row:
-        return draw_playbook(item, self.items, width, self.roles, chosen=chosen)
+    def row(self, item: TopicItem, width: int, chosen: bool) -> Row:
+        return draw_topic(item, self.items, width, self.roles, chosen=chosen)
 
-    def searchable(self, item: PlaybookItem) -> tuple[str, str]:
+    def headings(self, width: int) -> list[Row]:
+        row = Row().gap(2).fit("topic", _name_cells(self.items), self.roles.faint)
+        if any(item.replay for item in self.items):
+            for word, cells in _FIGURES:
+                row.fit(word, cells, self.roles.faint, "right")
+        return [row.gap(2).add("when it applies", self.roles.faint).cut(width)]
+
+    def searchable(self, item: TopicItem) -> tuple[str, str]:
         return item.name, item.when
 
     def summarise(self) -> None:
-        heads = [count(self.row_count)]
-        if any(item.replay for item in self.items):
-            heads.append("fired · labels · precision · recall")
-        beside = joined_within(heads, self.size.width - 16)
-        below = " · ".join(filter(None, (self.below, self.filter_label)))
-        self.set_frame(beside if self.items else "", below)
+        self.head = count(self.row_count) if self.items else ""
+        super().summarise()
 
-    def text_of(self, item: PlaybookItem) -> str:
+    def text_of(self, item: TopicItem) -> str:
         return f"{item.name} {item.when}"
 
 
 class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past messages"):
-    """Those on which the playbook would have fired, or nearly, the most doubtful first."""
+    """Those on which the topic would have fired, or nearly, the most doubtful first."""
 
     always_lit = True
     signs = (
-        (FIRED, "the playbook would have fired"),
+        (FIRED, "the topic would have fired"),
         (NEAR, "it nearly would have, or you labelled it"),
         ("?", "unlabelled"),
     )
@@ -165,15 +170,12 @@ class PastPanel(KeyedRows["PastRow"], panel="past", number="2", words="past mess
         older = f" of {count(found.messages + found.left_out)}" if found.left_out else ""
         messages = f"{count(found.messages)}{older} you typed"
         beside = f"{self._of}: fires on {count(found.fired)} of the newest {messages}"
-        parts = (
-            [
+        parts = [self.filter_label] if self.filter_label else ["most uncertain first"]
+        if found.labelled:
+            parts.append(
                 f"precision {rate_text(found.precision)}, recall {rate_text(found.recall)}"
                 f" by {plural(found.labelled, 'label')} of yours"
-            ]
-            if found.labelled
-            else []
-        )
-        parts[:0] = filter(None, [self.filter_label])
+            )
         self.set_frame(clip(beside, max(0, self.size.width - 20)), joined_within(parts, self.size.width - 4))
 
     def text_of(self, item: PastRow) -> str:

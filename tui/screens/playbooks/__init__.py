@@ -1,1 +1,0 @@
-"""The playbooks screen: what each would have done in the past, and new ones."""

@@ -1,0 +1,1 @@
+"""The topics screen: what each would have done in the past, and new ones."""
