@@ -25,6 +25,7 @@ from engine.rules.words import (
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
     SPEAK,
+    THIS_WAY,
     UNASKED_ELSEWHERE,
     UNASKED_FIRST,
 )
@@ -55,6 +56,8 @@ LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
+_OPENS = 4
+"""Words up to which a clause in front, as "from now on", does not say what "like that" points at."""
 _FEW_BEFORE = 2
 """Words before "from now on", in another language than English, of an order; behind more of them, it may be
 about what is being made.
@@ -462,6 +465,8 @@ _POINTS_BACK = expression(
     _I,
 )
 """Orders what was said before: "never do that again", "never in a release"."""
+_SHOWS = expression(r"[:(`'\"“‘„«]|\b(?:as in|see|siehe|voir|e\.g|z\. ?B|np\.)|" + _ONE_PLACE.pattern)
+"""Shows what such a sentence points at, or says where it stands."""
 _HOLDS = expression(rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}", _I)
 _PARTICLES = expression(
     r"[都要请請不用别別只再也就了的吧啊呢嘛得会會我你们們]|必[须須]|(?:してください|しないで|して|する|に|は|を|ください)"
@@ -590,7 +595,7 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
         return "is a thought", 0, math.inf
-    if _POINTS_BACK.match(sentence):
+    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence):
         return _ABOUT_NOTHING, 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf
@@ -630,6 +635,15 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
+
+
+def _is_as_shown(sentence: str) -> bool:
+    """Whether a sentence says how with a word for something that stands neither before nor behind it."""
+    shown = THIS_WAY.search(sentence)
+    if shown is None or _SHOWS.search(sentence, shown.end()):
+        return False
+    before = _CLAUSES.split(sentence[: shown.start()])[:-1]
+    return all(len(clause.split()) <= _OPENS for clause in before)
 
 
 @lru_cache(maxsize=1)
