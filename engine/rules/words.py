@@ -105,8 +105,8 @@ UNASKED_FIRST = (
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
 THIS_WAY = expression(
-    r"\b(?:(?:this|that) (?:way|manner|fashion|format|style|pattern|structure|approach|layout|template|scheme)\b"
-    r"(?! guide)|in the same (?:way|manner|fashion)(?=\W*$)"
+    r"\b(?:(?:this|that) (?:way|manner|fashion|format|style|pattern|structure|approach|layout|template"
+    r"|scheme)\b(?! guide)|in the same (?:way|manner|fashion)(?=\W*$)"
     r"|like (?:this|that)(?=\W*$)"
     r"|auf diese(?:lbe)? (?:art|weise)|genau ?so(?=\W*$)"
     r"|de cette (?:manière|façon)|comme (?:ça|cela|ceci)(?=\W*$)"
