@@ -27,8 +27,9 @@ _NOTICE = expression(
     # Claude Code and Codex, after they compacted a conversation
     r"\s*(?:(?P<summary>This session is being continued from a previous conversation"
     r"|Another language model started to solve this problem and produced a summary)"
-    # Claude Code: another session, and the first versions of hooks
+    # Claude Code: another session, the first versions of hooks, and a command that it does not have
     r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
+    r"|Unknown (?:skill|slash command): [\w:./-]+\s*\Z"
     # Cursor, when a task in the background has finished
     r"|(?:<timestamp>[^<\n]*</timestamp>\s*)?<system_notification>\n(?s:.*)</system_notification>\s*<user_query>\s*"
     r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already"
