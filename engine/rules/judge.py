@@ -413,7 +413,7 @@ _WEAKER = expression(
 """May say that something holds on, if nothing else speaks against it."""
 _UNREAL = expression(
     r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g"
-    r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)"
+    r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|(?:it )?seems?|it looks"
     r"|(?:it )?looks like|i (?:think|guess|feel|believe|suppose)\b"
     r"|(?:this|that|it|these|which) (?:is|are|helps?|makes?|allows?|ensures?|gives?|will|can"
     r"|would)\b|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich"
@@ -495,6 +495,12 @@ _RECORDS = expression(
     _I,
 )
 """Asks to write a rule into a file: a task."""
+_TASK = expression(
+    r"(?:(?:please|pls|now|also|then|and|so|let['’]?s|(?:can|could) (?:you|we)),? (?:also |please )?)*"
+    r"(?:analy[sz]e|audit|debug|develop|explore|fix|implement|improve|install|investigate|migrate|optimi[sz]e"
+    r"|perform|prepare|redesign|refactor|research|rewrite|set ?up|summari[sz]e|upgrade)\b",
+    _I,
+)
 _FRAGMENT = expression(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
 _DIRECTS = expression(
     r"\b(?:must|should|shall|always|never|needs?|have to|has to|only|please|don['’]?t|do not|use"
@@ -557,10 +563,17 @@ def judged(sentence: str) -> Verdict:
 def may_hold_on(sentence: str) -> bool:
     """Whether a sentence that waits is likely to be a rule, rather than about the task at hand."""
     verdict = judged(sentence)
-    if verdict.why not in ("", NOT_SAID):
+    if verdict.why not in ("", NOT_SAID) or _is_task(sentence):
         return False
     least = _DOUBTFUL if _ALWAYS.search(sentence) else PLAIN if says_always(sentence) else _LIKELY
     return verdict.standing >= least
+
+
+def _is_task(sentence: str) -> bool:
+    """Whether a sentence orders a piece of work, at most with "in this project"."""
+    return _TASK.match(sentence) is not None and not any(
+        form.search(sentence) for name, form in _SAYS.items() if name != "we"
+    )
 
 
 def says_always(sentence: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.rules.judge import DATA, KINDS, gives_leave, judged, says_always
+from engine.rules.judge import DATA, KINDS, gives_leave, judged, may_hold_on, says_always
 from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 from tests.cases import each_case
@@ -453,6 +453,18 @@ def test_a_word_that_says_never_or_must_in_one_language_does_not_in_another(text
     """Polish "nie" is not German "nie", nor French "ma" Polish "ma", nor Italian "alla" Swedish "alla"."""
     assert not says_always(text) and not judged(text).is_express
     assert says_always("committe nie direkt auf main") and judged("committe nie direkt auf main").is_express
+
+
+@each_case(
+    "text",
+    [
+        "optimize the pages in this project for small screens",
+        "analyze the results and suggest any changes to the architecture",
+    ],
+)
+def test_an_order_for_a_piece_of_work_is_not_shown_as_what_may_hold_on(text: str) -> None:
+    assert not may_hold_on(text) and not judged(text).is_express
+    assert may_hold_on(f"{text} before every release")
 
 
 @each_case(
