@@ -125,6 +125,10 @@ _LABELS = (
 )
 _SECTION = expression(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
+# An editor and Codex's app write headings with a colon above the prompt.
+_REQUESTED = expression(r"^## My request for Codex:\s*", re.MULTILINE)
+_REQUEST = expression(r"\s*# [^\n]+:[ \t]*\n.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+
 # A block with a compound name, on lines of its own.
 _ELEMENT = expression(r"\s*<(?P<name>[a-z]+(?:[-_][a-z]+)+)>[ \t]*\n(?s:.*?)\n[ \t]*</(?P=name)>[ \t]*\n")
 
@@ -168,6 +172,17 @@ def strip_injected(text: str) -> str:
     if "<!-- " in text:
         text = _SECTION.sub("", text)
     return _without_program(text) if "</" in text else text
+
+
+def without_context(text: str) -> str:
+    """A prompt of Codex without the context that it or an editor added; whole if several headings may be the
+    one above the prompt, such as one in the text that was selected.
+    """
+    text = strip_injected(text)
+    request = _REQUEST.match(text)
+    if request is None or _REQUESTED.search(text, request.end()) is not None:
+        return text
+    return text[request.end() :]
 
 
 def below_elements(text: str) -> str:
