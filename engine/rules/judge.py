@@ -56,8 +56,9 @@ LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
-_OPENS = 4
-"""Words up to which a clause in front, as "from now on", does not say what "like that" points at."""
+_OPENS, _NAMES = 4, 2
+"""Words up to which a clause in front, with "from now on" or the like and without it, does not say what "like
+that" points at."""
 _FEW_BEFORE = 2
 """Words before "from now on", in another language than English, of an order; behind more of them, it may be
 about what is being made.
@@ -655,8 +656,10 @@ def _is_as_shown(sentence: str) -> bool:
     shown = THIS_WAY.search(sentence)
     if shown is None or _SHOWS.search(sentence, shown.end()):
         return False
-    before = _CLAUSES.split(sentence[: shown.start()])[:-1]
-    return all(len(clause.split()) <= _OPENS for clause in before)
+    return not any(
+        len(clause.split()) > (_OPENS if _LASTING.search(clause) or _ONWARD.search(clause) else _NAMES)
+        for clause in _CLAUSES.split(sentence[: shown.start()])[:-1]
+    )
 
 
 @lru_cache(maxsize=1)

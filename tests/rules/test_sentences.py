@@ -481,6 +481,7 @@ def test_what_is_said_to_be_done_like_that_is_a_rule_only_if_it_says_how(text: s
     assert not judged(text).is_plain and judged(text).why == judged("never do that again").why
     assert judged(text + rest).why == ""
     assert judged("from now on write notes in English, and keep them like that").is_plain
+    assert judged("write the test first, always in this way").why == ""
 
 
 @each_case(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])
