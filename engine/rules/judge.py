@@ -25,6 +25,7 @@ from engine.rules.words import (
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
     SPEAK,
+    TASK,
     THIS_WAY,
     UNASKED_ELSEWHERE,
     UNASKED_FIRST,
@@ -496,12 +497,6 @@ _RECORDS = expression(
     _I,
 )
 """Asks to write a rule into a file: a task."""
-_TASK = expression(
-    r"(?:(?:please|pls|now|also|then|and|so|let['’]?s|(?:can|could) (?:you|we)),? (?:also |please )?)*"
-    r"(?:analy[sz]e|audit|debug|develop|explore|fix|implement|improve|install|investigate|migrate|optimi[sz]e"
-    r"|perform|prepare|redesign|refactor|research|rewrite|set ?up|summari[sz]e|upgrade)\b",
-    _I,
-)
 _FRAGMENT = expression(r"^(?:for|in|on|with|as|and|or|like|such as|including) [^,:;]*$", _I)
 _DIRECTS = expression(
     r"\b(?:must|should|shall|always|never|needs?|have to|has to|only|please|don['’]?t|do not|use"
@@ -572,7 +567,7 @@ def may_hold_on(sentence: str) -> bool:
 
 def _is_task(sentence: str) -> bool:
     """Whether a sentence orders a piece of work, at most with "in this project"."""
-    return _TASK.match(sentence) is not None and not any(
+    return TASK.match(sentence) is not None and not any(
         form.search(sentence) for name, form in _SAYS.items() if name != "we"
     )
 

@@ -118,6 +118,13 @@ THIS_WAY = expression(
     re.IGNORECASE,
 )
 """Says how with a word for what was just shown: "remember to write the docs this way"."""
+TASK = expression(
+    r"(?:(?:please|pls|now|also|then|and|so|let['’]?s|(?:can|could) (?:you|we)),? (?:also |please )?)*"
+    r"(?:analy[sz]e|audit|debug|develop|explore|fix|implement|improve|install|investigate|migrate|optimi[sz]e"
+    r"|perform|prepare|redesign|refactor|research|rewrite|set ?up|summari[sz]e|upgrade)\b",
+    re.IGNORECASE,
+)
+"""Begins an order for a piece of work."""
 SPEAK = expression(
     r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|so|also|from now(?: on)?|always|only|bitte|immer"
     r"|пожалуйста|всегда|por favor|siempre"
