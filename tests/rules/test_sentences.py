@@ -456,6 +456,20 @@ def test_a_word_that_says_never_or_must_in_one_language_does_not_in_another(text
 
 
 @each_case(
+    ("said", "rule"),
+    [
+        (".env files must never be committed", ".env files must never be committed"),
+        ("also, .env is off limits", ".env is off limits"),
+        ("... always run the linter", "always run the linter"),
+        ("ok.always run the linter", "always run the linter"),
+        ("ok. always run the linter.", "always run the linter"),
+    ],
+)
+def test_the_dot_of_a_name_belongs_to_the_rule_that_it_begins(said: str, rule: str) -> None:
+    assert [text for text, verdict in rules_in(said) if verdict.is_plain] == [rule]
+
+
+@each_case(
     "text",
     [
         "optimize the pages in this project for small screens",
