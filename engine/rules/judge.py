@@ -58,8 +58,7 @@ KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
 _OPENS, _NAMES = 4, 2
-"""Words up to which a clause in front, with "from now on" or the like and without it, does not say what "like
-that" points at."""
+"""Words up to which a clause, with "from now on" and without, does not say what "like that" behind it is."""
 _FEW_BEFORE = 2
 """Words before "from now on", in another language than English, of an order; behind more of them, it may be
 about what is being made.
@@ -284,7 +283,9 @@ _LIMITED = expression(
     _I,
 )
 """Limits what is said to the task at hand."""
-_ALWAYS = expression(r"\b(?:from now on|going forward|always|never|ever again)\b", _I)
+_ALWAYS = expression(
+    r"\b(?:from now on|going forward|always|never|ever again|(?:no|don['’]?t|stop)(?: [\w-]+){,5} ever)\b", _I
+)
 _LASTING = expression(rf"{_ALWAYS.pattern}|\b(?:from today|as of today|in (?:the )?future)\b", _I)
 _LIMITS_ALWAYS = expression(
     r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"

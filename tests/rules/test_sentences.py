@@ -456,6 +456,21 @@ def test_a_word_that_says_never_or_must_in_one_language_does_not_in_another(text
 
 
 @each_case(
+    ("text", "holds"),
+    [
+        ("no test scripts ever, i will test it by hand", True),
+        ("don't ever touch the lockfile, i will do it myself", True),
+        ("no test scripts, i will test it by hand", False),
+        ("don't touch the lockfile, i will do it myself", False),
+    ],
+)
+def test_what_is_never_to_be_done_is_not_limited_by_what_the_person_does_instead(
+    text: str, holds: bool
+) -> None:
+    assert judged(text).is_express is holds
+
+
+@each_case(
     ("said", "rule"),
     [
         (".env files must never be committed", ".env files must never be committed"),
