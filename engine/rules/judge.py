@@ -25,6 +25,8 @@ from engine.rules.words import (
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
     SPEAK,
+    TASK,
+    THIS_WAY,
     UNASKED_ELSEWHERE,
     UNASKED_FIRST,
 )
@@ -55,6 +57,8 @@ LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
 
+_OPENS, _NAMES = 4, 2
+"""Words up to which a clause, with "from now on" and without, does not say what "like that" behind it is."""
 _FEW_BEFORE = 2
 """Words before "from now on", in another language than English, of an order; behind more of them, it may be
 about what is being made.
@@ -279,7 +283,9 @@ _LIMITED = expression(
     _I,
 )
 """Limits what is said to the task at hand."""
-_ALWAYS = expression(r"\b(?:from now on|going forward|always|never|ever again)\b", _I)
+_ALWAYS = expression(
+    r"\b(?:from now on|going forward|always|never|ever again|(?:no|don['’]?t|stop)(?: [\w-]+){,5} ever)\b", _I
+)
 _LASTING = expression(rf"{_ALWAYS.pattern}|\b(?:from today|as of today|in (?:the )?future)\b", _I)
 _LIMITS_ALWAYS = expression(
     r"\b(?:always|never) \w+ now\b|\b(?:for now|for the moment|at the moment|this time|(?<!as of"
@@ -410,7 +416,7 @@ _WEAKER = expression(
 """May say that something holds on, if nothing else speaks against it."""
 _UNREAL = expression(
     r"^(?:what if|if we|imagine|suppose|let['’]s say|maybe we|i wonder|wondering|for example|e\.g"
-    r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|it (?:looks|seems)"
+    r"|for instance|if you (?:think|want|like|need|can|prefer|feel|agree)|(?:it )?seems?|it looks"
     r"|(?:it )?looks like|i (?:think|guess|feel|believe|suppose)\b"
     r"|(?:this|that|it|these|which) (?:is|are|helps?|makes?|allows?|ensures?|gives?|will|can"
     r"|would)\b|when i (?!say|write|ask|type|tell)|lorsque je|quand je|wenn ich"
@@ -462,6 +468,8 @@ _POINTS_BACK = expression(
     _I,
 )
 """Orders what was said before: "never do that again", "never in a release"."""
+_SHOWS = expression(r"[:(`'\"“‘„«]|\b(?:as in|see|siehe|voir|e\.g|z\. ?B|np\.)|" + _ONE_PLACE.pattern)
+"""Shows what such a sentence points at, or says where it stands."""
 _HOLDS = expression(rf"{ONWARD_ELSEWHERE}|{ALWAYS_ELSEWHERE}", _I)
 _PARTICLES = expression(
     r"[都要请請不用别別只再也就了的吧啊呢嘛得会會我你们們]|必[须須]|(?:してください|しないで|して|する|に|は|を|ください)"
@@ -552,10 +560,17 @@ def judged(sentence: str) -> Verdict:
 def may_hold_on(sentence: str) -> bool:
     """Whether a sentence that waits is likely to be a rule, rather than about the task at hand."""
     verdict = judged(sentence)
-    if verdict.why not in ("", NOT_SAID):
+    if verdict.why not in ("", NOT_SAID) or _is_task(sentence):
         return False
     least = _DOUBTFUL if _ALWAYS.search(sentence) else PLAIN if says_always(sentence) else _LIKELY
     return verdict.standing >= least
+
+
+def _is_task(sentence: str) -> bool:
+    """Whether a sentence orders a piece of work, at most with "in this project"."""
+    return TASK.match(sentence) is not None and not any(
+        form.search(sentence) for name, form in _SAYS.items() if name != "we"
+    )
 
 
 def says_always(sentence: str) -> bool:
@@ -590,7 +605,7 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
         return "is a thought", 0, math.inf
-    if _POINTS_BACK.match(sentence):
+    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence):
         return _ABOUT_NOTHING, 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf
@@ -630,6 +645,17 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     if _FORMS["off"].match(sentence):  # "don't …" is mostly meant for now
         return NOT_SAID, 0, math.inf
     return ("" if _WEAKER.search(sentence) else NOT_SAID), 0, math.inf
+
+
+def _is_as_shown(sentence: str) -> bool:
+    """Whether a sentence says how with a word for something that stands neither before nor behind it."""
+    shown = THIS_WAY.search(sentence)
+    if shown is None or _SHOWS.search(sentence, shown.end()):
+        return False
+    return not any(
+        len(clause.split()) > (_OPENS if _LASTING.search(clause) or _ONWARD.search(clause) else _NAMES)
+        for clause in _CLAUSES.split(sentence[: shown.start()])[:-1]
+    )
 
 
 @lru_cache(maxsize=1)

@@ -60,6 +60,9 @@ _FENCE = "\n```"
 """Begins a block of code: where some is shown, something is being made."""
 _REPORT = 0.96
 """Probability from which a sentence is a report, or talk, whatever words it has."""
+_AGAIN = 0.5
+"""Probability from which a sentence in another language than English, which ``habit`` does not read, is
+kept: it waits when it is said again."""
 _LEAST = 1.6
 """``habit`` from which a sentence is kept: it may come back."""
 
@@ -249,7 +252,8 @@ def _statements(
         wish = 0.0
         holds_on = may_hold_on(text)
         if not verdict.is_plain and verdict.why != LIMITED and verdict.other < _REPORT:
-            wish = max(_LEAST * holds_on, habit(text) + _CORRECTS * (turn.kind == CORRECTION))
+            may_return = holds_on or (not text.isascii() and verdict.standing >= _AGAIN)
+            wish = max(_LEAST * may_return, habit(text) + _CORRECTS * (turn.kind == CORRECTION))
         waits = verdict.is_plain or (says_always(text) and holds_on)
         if waits or wish >= _LEAST:
             standing = (verdict.is_express if is_work else verdict.is_plain) and not gives_leave(text)

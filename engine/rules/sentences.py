@@ -25,7 +25,7 @@ _LEAD = expression(
     r"|perhaps|maybe|one more thing|fyi"
     r"|additionally|furthermore|moreover|similarly|likewise|first(?:ly)?(?= ?,)|second(?:ly)?(?="
     r" ?,)|third(?:ly)?(?= ?,)|finally(?= ?,)|lastly(?= ?,)"
-    r"|first of all|another thing|now(?= ?,))\b[\s,.:;!…-]*)+",
+    r"|first of all|another thing|now(?= ?,))\b(?:[\s,:;!…-]|(?<!\s)\.|\.(?![^\W\d_]))*)+",
     re.IGNORECASE,
 )
 """Filler at the start of a sentence."""
@@ -124,9 +124,7 @@ def sentences_in(own: str) -> Iterator[tuple[str, bool]]:
         if lead := _LEAD.match(text):
             adds = adds or _ADDS.search(lead[0]) is not None
             text = text[lead.end() :]
-        text = "".join(
-            character for character in " ".join(text.split()).strip(' –—,.:-"“”') if character.isprintable()
-        )
+        text = "".join(filter(str.isprintable, _bare(" ".join(text.split()), ' –—,.:-"“”')))
         if text:
             yield text, adds
             adds = False
@@ -162,6 +160,14 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
             if not whole.is_plain:
                 yield from ((ban, judged(ban)) for ban in _FORBIDS.findall(sentence) if ban != sentence)
         before, has_rule = sentence, has_rule or whole.is_plain
+
+
+def _bare(text: str, marks: str) -> str:
+    """A text without marks around it; the dot of ``.env`` at its beginning is no mark."""
+    bare = text.strip(marks)
+    before = text[: text.find(bare)] if bare else ""
+    is_name = before.endswith(".") and not before.endswith("..") and bare[0].isalpha()
+    return f".{bare}" if is_name else bare
 
 
 def _with_speech_apart(sentence: str) -> Iterator[str]:
@@ -245,7 +251,7 @@ def _parts(sentence: str) -> list[str]:
     start = onward.end() if onward is not None else 0
     found: list[str] = []
     for part in _split(sentence[start:], sentence[:start]):
-        text = f"{sentence[:start] if not found else ''}{part.strip(' ,.:-')}"
+        text = f"{sentence[:start] if not found else ''}{_bare(part, ' ,.:-')}"
         if not text:
             continue
         named = _NOUN.findall(found[-1]) if found else []

@@ -31,8 +31,13 @@ ONWARD_ELSEWHERE = (
     r"|ต่อไปนี้|นับจากนี้|आगे से|अब से|(?:من|ابتداء من|بدءا من) (?:الآن|اليوم)(?: فصاعد\w+)?|بعد كده|مستقبلا"
 )
 """Says in other languages that something applies from now on."""
+_NIE = (
+    r"^(?!.*(?:[ąćęłńśźżďľťňů]|\b(?:jest|się|czy|jak|aby|tego|tylko|jeszcze|teraz|na|po|od|bez|ze|ako"
+    r"|[izw](?!\.))\b)).*\bnie\b"
+)
+"""German for never, which is Polish and Slovak for not."""
 ALWAYS_ELSEWHERE = (
-    r"\b(?:immer|stets|grundsätzlich|niemals|nie|jedes mal|(?<!sont )(?<!est )(?<! a )(?<!ont )toujours"
+    r"\b(?:immer|stets|grundsätzlich|niemals|jedes mal|(?<!sont )(?<!est )(?<! a )(?<!ont )toujours"
     r"(?! pas)|jamais|systématiquement|à chaque fois|siempre(?! que me)|nunca|jamás|cada vez|sempre|toda vez"
     r"|ogni volta|non \w+(?: \w+)? mai|^mai"
     r"|altijd|nooit|elke keer|всегда|никогда|каждый раз|zawsze|nigdy|za każdym razem|vždy(?:cky)?|nikdy"
@@ -44,6 +49,7 @@ ALWAYS_ELSEWHERE = (
     r"|永远|永遠|總是|总是|一律|始终|始終|每次|每当|每當|凡是|任何(?:情况|情況|时候|時候)|[绝絕](?:不|對不|对不|對禁|对禁)|决不|決不"
     r"|從不|从不|千万|千萬|务必|務必|必ず|毎回|常に|いつも|たびに|絶対"
     r"|항상|언제나|매번|때마다|절대|무조건|반드시|เสมอ|ทุกครั้ง|हमेशा|कभी|دائم[اً]+|أبد[اً]+"
+    rf"|{_NIE}"
 )
 """Says always or never in other languages: often about what merely happens."""
 REMEMBER_ELSEWHERE = (
@@ -67,16 +73,17 @@ CUSTOM_ELSEWHERE = (
 )
 """Says in other languages what the people of a project use."""
 MUST_ELSEWHERE = (
-    r"\b(?:jede[rsnm]?|alle|cada|tod[ao]s?|chaque|toutes?|tous|ogni|tutt[ei]|elke?|każd[yae]\w*|wszystkie"
-    r"|každ[ýáé]\w*"
-    r"|všechn[aoy]|кажд(?:ый|ая|ое)|все|кож(?:ен|н[аие]й?)|усі|всі|varje|alla)\b.{1,60}\b(?:muss|müssen"
-    r"|braucht|soll(?:en)?"
-    r"|debe[n]?|tienen? que|deve[m]?|precisam?|t[eê]m que|doi(?:t|vent)|deve|devono|moet(?:en)?|musi"
-    r"|muszą|ma(?:ją)?"
-    r"|mus[íi]|mají|должн[аыо]?|должен|має|мають|повинн[аіе]|повинен|måste|ska)\b"
+    r"\b(?:(?:jede[rsnm]?|alle)\b.{1,60}\b(?:muss|müssen|braucht|soll(?:en)?)"
+    r"|(?:cada|tod[ao]s?)\b.{1,60}\b(?:debe[n]?|tienen? que|deve[m]?|precisam?|t[eê]m que)"
+    r"|(?:chaque|toutes?|tous)\b.{1,60}\bdoi(?:t|vent)|(?:ogni|tutt[ei])\b.{1,60}\b(?:deve|devono)"
+    r"|(?:elke?|alle)\b.{1,60}\bmoet(?:en)?|(?:każd[yae]\w*|wszystkie)\b.{1,60}\b(?:musi|muszą|ma(?:ją)?)"
+    r"|(?:každ[ýáé]\w*|všechn[aoy])\b.{1,60}\b(?:mus[íi]|mají|má)"
+    r"|(?:кажд(?:ый|ая|ое)|все)\b.{1,60}\bдолж(?:ен|н[аыо]?)"
+    r"|(?:кож(?:ен|н[аие]й?)|усі|всі)\b.{1,60}\b(?:має|мають|повинн[аіе]|повинен)"
+    r"|(?:varje|alla)\b.{1,60}\b(?:måste|ska))\b"
     r"|\b(?:her|bütün|tüm)\b.{1,60}\b\w*(?:olmalı|malı|meli|acak|ecek)\b|\b(?:mỗi|mọi"
     r"|tất cả)\b.{1,60}\bphải\b"
-    r"|(?:每[个個支条條]|所有|全部)[^，。\n]{1,16}?(?:必须|必須|都要|得|一律)|禁止|[严嚴]禁|不[许許准]|一定要|必须|必須"
+    r"|(?:每[个個支条條]|所有|全部)[^，。\n]{1,16}?(?:必须|必須|都要|得|一律)|禁止|[严嚴]禁|不[許许准]|一定要|必须|必須"
     r"|(?:すべて|全て|全部).{1,20}こと|禁止|(?:모든|전부|모두).{1,30}야|금지|كل.{1,40}يجب|يجب.{1,20}(?:كل|جميع)|ممنوع"
     r"|(?:हर|सारे|सभी).{1,40}चाहिए"
 )
@@ -97,6 +104,27 @@ UNASKED_FIRST = (
     r"|(?:不|没|沒)(?:用)?(?:问|問)[过過]?我|[没沒](?:有)?我的(?:同意|允许|允許)|未[经經]"
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
+THIS_WAY = expression(
+    r"\b(?:(?:this|that) (?:way|manner|fashion|format|style|pattern|structure|approach|layout|template"
+    r"|scheme)\b(?! guide)|in the same (?:way|manner|fashion)(?=\W*$)"
+    r"|like (?:this|that)(?=\W*$)"
+    r"|auf diese(?:lbe)? (?:art|weise)|genau ?so(?=\W*$)"
+    r"|de cette (?:manière|façon)|comme (?:ça|cela|ceci)(?=\W*$)"
+    r"|de (?:esta|esa) (?:manera|forma)|así(?=\W*$)|d(?:es[st]a|esse|este) (?:maneira|forma|jeito|modo)"
+    r"|assim(?=\W*$)|in (?:questo|quel) modo|così(?=\W*$)|op deze (?:manier|wijze)|zo(?=\W*$)"
+    r"|w (?:ten|taki) (?:sam )?sposób|tak(?: (?:rób|robić|rob|robic))?(?=\W*$)|tímto způsobem|takto(?=\W*$)"
+    r"|таким (?:же )?образом|таким чином|так(?: же)?(?=\W*$)|bu (?:şekilde|biçimde)|böyle yap\w*(?=\W*$)"
+    r"|(?:như|giống) (?:thế|vậy)(?: này)?|theo cách (?:này|đó)|på (?:detta|det här) sätt\w*|så här(?=\W*$))",
+    re.IGNORECASE,
+)
+"""Says how with a word for what was just shown: "remember to write the docs this way"."""
+TASK = expression(
+    r"(?:(?:please|pls|now|also|then|and|so|let['’]?s|(?:can|could) (?:you|we)),? (?:also |please )?)*"
+    r"(?:analy[sz]e|audit|debug|develop|explore|fix|implement|improve|install|investigate|migrate|optimi[sz]e"
+    r"|perform|prepare|redesign|refactor|research|rewrite|set ?up|summari[sz]e|upgrade)\b",
+    re.IGNORECASE,
+)
+"""Begins an order for a piece of work."""
 SPEAK = expression(
     r"(?:^|(?<=[,;:.!—，。]) ?)(?:(?:please|pls|so|also|from now(?: on)?|always|only|bitte|immer"
     r"|пожалуйста|всегда|por favor|siempre"

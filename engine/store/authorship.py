@@ -68,16 +68,28 @@ def other_author(path: Path) -> str:
     with it. Every author of the file counts, not only the last. ``UNKNOWN`` if it may be committed, and by
     whom cannot be told.
     """
+    found = _other(path)
+    return "" if found is None else found[0] or found[1] or UNKNOWN
+
+
+def other_address(path: Path) -> str:
+    """The e-mail address of ``other_author``; empty if that cannot be told."""
+    found = _other(path)
+    return "" if found is None else found[1]
+
+
+def _other(path: Path) -> tuple[str, str] | None:
+    """The name and address of ``other_author``."""
     found = _place(path)
     if found is None:
-        return ""
+        return None
     top, real = found
     commits = _commits_of(real, top)
     if commits is None:
-        return UNKNOWN
+        return "", ""
     own = person(top).addresses
-    others = [author for author in commits.authors if not author[1] or author[1].casefold() not in own]
-    return next((name or address or UNKNOWN for name, address in others), "")
+    others = (author for author in commits.authors if not author[1] or author[1].casefold() not in own)
+    return next(others, None)
 
 
 def first_committed(path: Path) -> datetime | None:

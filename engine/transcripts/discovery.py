@@ -35,7 +35,10 @@ _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 64 * 1024
 _DAY = rb"(\d{4}-\d\d-\d\d)"
 _STAMPS = {
-    "specstory": re.compile(rb"^(?:_\*\*|<!-- [^\n]* Session )[^\n]*\([^)\n]*?" + _DAY, re.MULTILINE),
+    # The last is of the first versions, which give no other.
+    "specstory": re.compile(
+        rb"^(?:(?:_\*\*|<!-- [^\n]* Session )[^\n]*\([^)\n]*?|# [^\n]*\()" + _DAY, re.MULTILINE
+    ),
     "json": re.compile(rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*"' + _DAY),
 }
 # The second is of Gemini CLI, in the text above the first prompt.

@@ -11,7 +11,8 @@ BY_PROGRAM = expression(
     r"^[ \t]*(?:<(?:bash-|command-|local-command|(?:task|agent)-notification|ci-monitor-|system|tool|ide_)"
     r"|\[Request interrupted"
     r"|Caveat:|Operation stopped by hook|Base directory for this skill|Stop hook feedback"
-    r"|@agent (?:Continue:|[A-Z][a-z]+(?: [A-Za-z][a-z]+)?: \")|Another Claude session sent a message:"
+    r"|@agent (?:Continue:|Try Again[ \t]*$|[A-Z][a-z]+(?: [A-Za-z][a-z]+)?: \")"
+    r"|\[Terminal [0-9a-f]{8}-[0-9a-f-]{27} notification: |Another Claude session sent a message:"
     r"|Implement the plan as specified(?:, it is attached for your reference\. Do NOT edit"
     r"|\. To-do's from the plan have already been created\b)"
     r"|The following is the Codex agent history (?:whose request action you are assessing|added since)"
@@ -27,8 +28,9 @@ _NOTICE = expression(
     # Claude Code and Codex, after they compacted a conversation
     r"\s*(?:(?P<summary>This session is being continued from a previous conversation"
     r"|Another language model started to solve this problem and produced a summary)"
-    # Claude Code: another session, and the first versions of hooks
+    # Claude Code: another session, the first versions of hooks, and a command that it does not have
     r"|Another Claude session sent a message:[ \t]*\n|Stop hook feedback:[ \t]*\n"
+    r"|Unknown (?:skill|slash command): [\w:./-]+\s*\Z"
     # Cursor, when a task in the background has finished
     r"|(?:<timestamp>[^<\n]*</timestamp>\s*)?<system_notification>\n(?s:.*)</system_notification>\s*<user_query>\s*"
     r"(?:Briefly inform the user about the task result|The beginning of the above subagent result is already"
@@ -124,6 +126,10 @@ _LABELS = (
 )
 _SECTION = expression(rf"^<!-- (?:{_LABELS}) -->[ \t]*(?:\n|\Z)", re.MULTILINE)
 
+# An editor and Codex's app write headings with a colon above the prompt.
+_REQUESTED = expression(r"^## My request for Codex:\s*", re.MULTILINE)
+_REQUEST = expression(r"\s*# [^\n]+:[ \t]*\n.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
+
 # A block with a compound name, on lines of its own.
 _ELEMENT = expression(r"\s*<(?P<name>[a-z]+(?:[-_][a-z]+)+)>[ \t]*\n(?s:.*?)\n[ \t]*</(?P=name)>[ \t]*\n")
 
@@ -167,6 +173,17 @@ def strip_injected(text: str) -> str:
     if "<!-- " in text:
         text = _SECTION.sub("", text)
     return _without_program(text) if "</" in text else text
+
+
+def without_context(text: str) -> str:
+    """A prompt of Codex without the context that it or an editor added; whole if several headings may be the
+    one above the prompt, such as one in the text that was selected.
+    """
+    text = strip_injected(text)
+    request = _REQUEST.match(text)
+    if request is None or _REQUESTED.search(text, request.end()) is not None:
+        return text
+    return text[request.end() :]
 
 
 def below_elements(text: str) -> str:

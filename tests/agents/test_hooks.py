@@ -233,6 +233,12 @@ def test_a_rule_is_repeated_with_a_prompt_that_is_about_it(engine: Engine, agent
         ("commit this, then let's do the other part", False),
         ("now double check again", False),
         ('@agent Continue: "Continue to iterate?"', False),
+        ("@agent Try Again", False),
+        (
+            "[Terminal 4f0c2d1e-0a1b-4c2d-8e3f-0123456789ab notification: command completed with exit code 1."
+            " Use send_to_terminal to send another command.]\nTerminal output:\nfix the flaky gauge test",
+            False,
+        ),
         ("how do we run the tests?", True),
         ("what did we change last?", True),
         ("fix the flaky gauge test", True),

@@ -87,7 +87,7 @@ def test_what_another_person_did_and_decided_is_neither_a_recap_nor_knowledge(
     shown = apo("-C", root, "import", "--dry-run", history)
     for ran in (shown, apo("-C", root, "import", history)):
         assert "1 session committed by Bo Lind: searchable, but they make no rules" in ran.out
-        assert "if that is you: git config --global --add autopoiesis.email ADDRESS" in ran.out
+        assert "if that is you: git config --global --add autopoiesis.email bo@other.example, and" in ran.out
     journals = "".join(path.read_text() for path in (root / "knowledge/journal").glob("*.md"))
     assert "linter" in journals and "Fridays" not in journals
     apo("-C", root, "harvest", "--transcripts", "--apply")

@@ -75,6 +75,27 @@ def test_clines_prompts_answers_and_feedback_are_read_without_results_and_enviro
 
 
 @each_case(
+    "now",
+    [
+        "1/22/2026, 6:47:34 AM (UTC, UTC+0:00)",
+        "1/21/2026, 10:47:34\u202fPM (America/Los_Angeles, UTC-8:00)",
+        "Current time in ISO 8601 UTC format: 2026-01-22T06:47:34.120Z",
+    ],
+)
+def test_cline_says_when_and_where_it_was_asked(now: str) -> None:
+    details = f"# Current Time\n{now}\n\n# Current Working Directory (/srv/my app) Files\na.py"
+    asked = message(
+        "user", "<task>\nbuild it\n</task>", f"<environment_details>\n{details}\n</environment_details>"
+    )
+    found = chat(asked, message("assistant", "ok"))
+    assert found.cwd == "/srv/my app" and found.started is not None
+    assert f"{found.started:%F %R}" == "2026-01-22 06:47" and found.turns[0].time == "06:47"
+    assert (
+        chat(message("user", "<task>\nbuild it\n</task>", _ENVIRONMENT), message("assistant", "ok")).cwd == ""
+    )
+
+
+@each_case(
     "text",
     [
         "What does <user_query> do?\nAnd </user_query>?",

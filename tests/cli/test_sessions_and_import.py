@@ -123,3 +123,22 @@ def test_a_conversation_that_cline_keeps_twice_is_imported_once(
             (tmp_path / folder / name).write_text(json.dumps(content))
     assert "1 new" in apo("-C", sample, "import", tmp_path / "both").out
     assert "1 new" in apo("-C", sample, "import", tmp_path / "one").out
+
+
+def test_a_conversation_stays_one_when_its_file_tells_its_date_for_the_first_time(
+    apo: Command, sample: Path, tmp_path: Path
+) -> None:
+    """As the date of a Cline task that was imported before it was read."""
+    file = tmp_path / "api_conversation_history.json"
+    asked = {"type": "text", "text": "<task>\nfix it\n</task>"}
+    said = [{"role": "assistant", "content": "Fixed."}]
+    file.write_text(json.dumps([{"role": "user", "content": [asked]}, *said]))
+    assert "1 new" in apo("-C", sample, "import", file).out
+    now = (
+        "<environment_details>\n# Current Time\n1/22/2026, 6:47:34 AM (UTC, UTC+0:00)\n</environment_details>"
+    )
+    dated = {"role": "user", "content": [asked, {"type": "text", "text": now}]}
+    file.write_text(
+        json.dumps([dated, *said, {"role": "user", "content": "<feedback>\nthanks\n</feedback>"}])
+    )
+    assert "1 grown" in apo("-C", sample, "import", file).out

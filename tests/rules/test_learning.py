@@ -74,6 +74,20 @@ def test_what_is_forbidden_task_after_task_within_chinese_sentences_waits(engine
     assert (ban.text, ban.state, ban.told) == ("不要直接修改", "waiting", 2)
 
 
+def test_what_is_asked_for_again_in_another_language_waits_and_once_is_not_shown(
+    engine: Engine, say: Say
+) -> None:
+    say("2031-01-07", "suggère des réponses", "explique-moi cette erreur")
+    assert in_force(engine) == [] and not [
+        rule for rule in engine.rules.book().rules if "réponses" in rule.text
+    ]
+    say("2031-01-09", "explique-moi cette erreur", "suggère des réponses")
+    assert in_force(engine) == []
+    wish = rule_of(engine, "réponses")
+    assert (wish.state, wish.told) == ("waiting", 2)
+    assert not [rule for rule in engine.rules.book().rules if "erreur" in rule.text]
+
+
 def test_a_rule_told_again_without_its_value_keeps_it(engine: Engine, say: Say) -> None:
     say("2031-01-07", "from now on start the names of all functions with 'f_'")
     say("2031-01-09", "from now on start the names of all functions as agreed")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.rules.judge import DATA, KINDS, gives_leave, judged
+from engine.rules.judge import DATA, KINDS, gives_leave, judged, may_hold_on, says_always
 from engine.rules.sentences import rules_in
 from engine.rules.subject import relation
 from tests.cases import each_case
@@ -436,6 +436,81 @@ always wait for my ok before you deploy
 no auto commit unless I tell you to
 """.strip().split("\n")
 TIGHT += UNASKED_ELSEWHERE
+
+
+@each_case(
+    "text",
+    [
+        "nie zmieniaj plików w katalogu src",
+        "jeśli nie ma jeszcze takiego folderu, to go utwórz i dodaj tam notatki",
+        "punkt trzeci nie jest chyba potrzebny",
+        "nie działa logowanie po zmianie hasła",
+        "tous les fichiers de ma branche sont cassés",
+        "alla fine il test deve passare",
+    ],
+)
+def test_a_word_that_says_never_or_must_in_one_language_does_not_in_another(text: str) -> None:
+    """Polish "nie" is not German "nie", nor French "ma" Polish "ma", nor Italian "alla" Swedish "alla"."""
+    assert not says_always(text) and not judged(text).is_express
+    assert says_always("committe nie direkt auf main") and judged("committe nie direkt auf main").is_express
+
+
+@each_case(
+    ("text", "holds"),
+    [
+        ("no test scripts ever, i will test it by hand", True),
+        ("don't ever touch the lockfile, i will do it myself", True),
+        ("no test scripts, i will test it by hand", False),
+        ("don't touch the lockfile, i will do it myself", False),
+    ],
+)
+def test_what_is_never_to_be_done_is_not_limited_by_what_the_person_does_instead(
+    text: str, holds: bool
+) -> None:
+    assert judged(text).is_express is holds
+
+
+@each_case(
+    ("said", "rule"),
+    [
+        (".env files must never be committed", ".env files must never be committed"),
+        ("also, .env is off limits", ".env is off limits"),
+        ("... always run the linter", "always run the linter"),
+        ("ok.always run the linter", "always run the linter"),
+        ("ok. always run the linter.", "always run the linter"),
+    ],
+)
+def test_the_dot_of_a_name_belongs_to_the_rule_that_it_begins(said: str, rule: str) -> None:
+    assert [text for text, verdict in rules_in(said) if verdict.is_plain] == [rule]
+
+
+@each_case(
+    "text",
+    [
+        "optimize the pages in this project for small screens",
+        "analyze the results and suggest any changes to the architecture",
+    ],
+)
+def test_an_order_for_a_piece_of_work_is_not_shown_as_what_may_hold_on(text: str) -> None:
+    assert not may_hold_on(text) and not judged(text).is_express
+    assert may_hold_on(f"{text} before every release")
+
+
+@each_case(
+    ("text", "rest"),
+    [
+        ("always write the tests in this way", ": one file for each module"),
+        ("always use this format for commits", ": type, scope, subject"),
+        ("d'ora in poi fai così", ": prima il test, poi il codice"),
+        ("впредь пиши тесты вот так", ": один файл на модуль"),
+        ("zapamiętaj aby w ten sposób przygotowywać dokumentację i plany", ": jeden plik na temat"),
+    ],
+)
+def test_what_is_said_to_be_done_like_that_is_a_rule_only_if_it_says_how(text: str, rest: str) -> None:
+    assert not judged(text).is_plain and judged(text).why == judged("never do that again").why
+    assert judged(text + rest).why == ""
+    assert judged("from now on write notes in English, and keep them like that").is_plain
+    assert judged("write the test first, always in this way").why == ""
 
 
 @each_case(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])

@@ -57,6 +57,11 @@ def test_only_the_requested_agents_are_listed(workspace: Workspace, home: Path) 
     assert [each.agent for each in discovered(workspace, home, "specstory").found] == ["specstory"]
     (found,) = discovered(workspace, home, "specstory").found
     assert (found.project, found.first, found.last) == (str(home / "work"), "2026-01-16", "2026-01-16")
+    history.write_text(
+        "# Fixing 2 tests (2025-07-24 19:57Z)\n\n_**User**_\n\nhello\n\n_**Assistant**_\n\n# By 2024-01-02\n"
+    )
+    (found,) = discovered(workspace, home, "specstory").found
+    assert (found.first, found.last) == ("2025-07-24", "2025-07-24")
 
 
 def test_a_session_of_specstory_that_another_began_as_a_sub_agent_is_not_the_persons(

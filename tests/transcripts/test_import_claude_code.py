@@ -428,6 +428,7 @@ def test_logs_are_found_in_both_default_folders(
         'Another Claude session sent a message:\n<teammate-message teammate_id="rev">\nAlways push.\n'
         "</teammate-message>\n\nThis came from another Claude session.",
         "Stop hook feedback:\n[./check.sh]: Always run the tests.",
+        "Unknown skill: refactor-views",
     ],
 )
 def test_what_another_session_or_a_hook_says_is_not_the_persons(
@@ -445,7 +446,9 @@ def test_what_another_session_or_a_hook_says_is_not_the_persons(
 
 def test_a_prompt_that_mentions_a_notice_is_the_persons(importing: Importing, log: ClaudeCode) -> None:
     text = 'Why does it say "Another Claude session sent a message:"?\nAnd "Stop hook feedback:\n"?'
-    assert [turn.text for turn in importing.turns(log.user(text)) if turn.role == "user"] == [text]
+    told = "Unknown skill: refactor-views\nwhy is it not found?"
+    found = importing.turns(log.user(text), log.says("ok"), log.user(told))
+    assert [turn.text for turn in found if turn.role == "user"] == [text, told]
 
 
 def queue(log: ClaudeCode, operation: str, content: str | None = None, second: int = 0) -> dict[str, Any]:

@@ -350,26 +350,31 @@ def _emit_results(results: Sequence[ImportResult], named: Collection[Path]) -> N
             f"{plural(scripted, 'session')} held by a script, each with the same words at first: searchable,"
             " but they make no rules and have no recap"
         )
-    _emit_others([result.author for result in results if result.author not in ("", SCRIPT)])
+    _emit_others([result for result in results if result.author not in ("", SCRIPT)])
     if no_conversations:
         what = "file is no conversation" if no_conversations == 1 else "files are no conversations"
         emit(f"{no_conversations:,} {what}; --json has all")
 
 
-def _emit_others(authors: Sequence[str]) -> None:
+def _emit_others(results: Sequence[ImportResult]) -> None:
     """Says which sessions are other people's, and how to say that they are not."""
-    from engine.store.authorship import OWN_ADDRESS  # noqa: PLC0415 — `--help` must not load the engine
+    from engine.store.authorship import OWN_ADDRESS, other_address  # noqa: PLC0415 — `--help` must not load it
     from engine.transcripts.chats.importing import ACCOUNT  # noqa: PLC0415 — `--help` must not load the engine
 
     for is_account, said in (False, "committed by"), (True, "of the"):
-        found = [author for author in authors if author.startswith(ACCOUNT) == is_account]
+        found = [each for each in results if each.author.startswith(ACCOUNT) == is_account]
         if found:
+            authors = sorted({each.author for each in found})
             emit(
-                f"{plural(len(found), 'session')} {said} {', '.join(sorted(set(found)))}: searchable, but"
+                f"{plural(len(found), 'session')} {said} {', '.join(authors)}: searchable, but"
                 " they make no rules, and nothing of theirs becomes knowledge without review"
             )
-            yours = shlex.quote(found[0].removeprefix(ACCOUNT)) if is_account else "ADDRESS"
-            emit(f"if that is you: git config --global --add {OWN_ADDRESS} {yours}, and import again")
+            yours = found[0].author.removeprefix(ACCOUNT) if is_account else other_address(found[0].source)
+            is_named = yours and len(authors) == 1
+            emit(
+                f"if that is you: git config --global --add {OWN_ADDRESS}"
+                f" {shlex.quote(yours) if is_named else 'ADDRESS'}, and import again"
+            )
 
 
 def _emit_sum(ran: ImportRun, left_out: Mapping[str, int], dry_run: bool) -> None:

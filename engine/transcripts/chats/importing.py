@@ -168,7 +168,8 @@ def _import(
     if redact:
         chat = replace(chat, turns=tuple(map(clean_turn, chat.turns)), title=redacted(chat.title))
     if not chat.session_id:
-        session_id = _own_id(session_id, file, chat, files, known)
+        earlier = _earlier_id(file, chat, files, known)
+        session_id = earlier or _own_id(session_id, file, chat, files, known)
     elif session_id not in known.transcripts:
         session_id = _earlier_id(file, chat, files, known) or session_id
     result = ImportResult(file.path, "", session_id, left_out=chat.left_out, format=chat.format)

@@ -260,7 +260,7 @@ def _message(chat: ChatBuilder, message: Record, line: int) -> None:
         parts = [text_of(body, "text")]
     if role == "user" and (prompt := unwrapped(parts)) is not None:
         chat.drop("injected", sum(bool(part.strip()) for part in parts) - bool(prompt.typed))
-        parts, at = [prompt.typed], prompt.at or at
+        parts, at, chat.cwd = [prompt.typed], prompt.at or at, chat.cwd or prompt.cwd
     elif role == "agent" and parts and parts[-1].rstrip().endswith(_NOT_SHOWN):
         chat.drop("thinking")
         parts[-1] = parts[-1].rstrip().removesuffix(_NOT_SHOWN)

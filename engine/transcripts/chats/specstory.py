@@ -22,6 +22,7 @@ from engine.transcripts.importers.claude_records import (
 )
 from engine.transcripts.importers.lines import opened
 from engine.transcripts.importers.tools import is_persons_rejection, is_rejection, result_of
+from engine.transcripts.injected import without_context
 from engine.transcripts.turn import CORRECTION
 
 NAME = "specstory"
@@ -74,6 +75,7 @@ _NO_DETAILS = re.compile(
     r"Performed \d+ file operations?:\s+(?P=what) \(details not available\)\s*(?:---\s*|\Z)"
 )
 """What SpecStory writes of edits in Copilot for which it found no message."""
+_CODEX = "Codex CLI"
 _COPILOT, _FIRST_COPILOT = "VS Code Copilot IDE", "vscode"
 """How SpecStory calls Copilot in an editor, now and at first. Now it writes what Copilot said as a thought
 and, below the tool calls, what it thought as its words; at first, one behind the other as its words."""
@@ -159,7 +161,7 @@ def read(text: str) -> Chat:
         has_said &= role != "User"
         has_said |= agent == _COPILOT and any(tag == "think" for _, _, tag in within)
         if role == "User":
-            _user(chat, text[mark.end() : end], since, line)
+            _user(chat, text[mark.end() : end], since, line, agent)
         else:
             chat.model = chat.model or _model(about)
             _agent(chat, text, mark.end(), end, within, since, line, agent, has_said)
@@ -208,8 +210,9 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
         yield start, last, tag
 
 
-def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int) -> None:
-    chat.say("user", _without_rule(_MESSAGE_ID.sub("", text)).strip(), at, line=line)
+def _user(chat: ChatBuilder, text: str, at: datetime | None, line: int, agent: str) -> None:
+    said = _without_rule(_MESSAGE_ID.sub("", text)).strip()
+    chat.say("user", without_context(said) if agent == _CODEX else said, at, line=line)
 
 
 def _agent(

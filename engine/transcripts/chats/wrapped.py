@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
+from engine.transcripts.chats.chat import moment_in
 from engine.transcripts.injected import notice_in
 
 _BLOCK = re.compile(
@@ -17,9 +18,10 @@ _QUERY, _QUERY_END = "<user_query>", "</user_query>"
 _BETWEEN_QUERIES = re.compile(rf"{_QUERY_END}\s*{_QUERY}")
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _WRITTEN = re.compile(
-    rf"(?P<month>{'|'.join(re.findall('...', _MONTHS))})[a-z]* (?P<day>\d{{1,2}}), (?P<year>\d{{4}}),? "
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)[ \u202f](?P<half>[AP])M"
-    r" \(UTC(?P<sign>[+-])?(?P<ahead>\d{1,2})?(?::(?P<more>\d\d))?\)"
+    rf"(?:(?P<month>{'|'.join(re.findall('...', _MONTHS))})[a-z]* (?P<day>\d{{1,2}}), "
+    r"|(?P<number>\d{1,2})/(?P<date>\d{1,2})/)(?P<year>\d{4}),? "
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?[ \u202f](?P<half>[AP])M"
+    r" \((?:[\w/+-]+, )?UTC(?P<sign>[+-])?(?P<ahead>\d{1,2})?(?::(?P<more>\d\d))?\)"
 )
 
 # Cline and Roo Code write a message of several parts: what a tool returned, the person's words in a tag, how
@@ -44,6 +46,8 @@ _SAID = re.compile(
 
 _DETAILS = re.compile(r"^<environment_details>\n", re.MULTILINE)
 _DETAILS_END = "</environment_details>"
+_NOW = re.compile(r"^# Current Time\n([^\n]+)", re.MULTILINE)
+_WHERE = re.compile(r"^# Current (?:Working|Workspace) Directory \(([^\n]+)\) Files", re.MULTILINE)
 _PROGRESS = re.compile(r"\s*# (?:TODO LIST|task_progress) ?\b", re.IGNORECASE)
 _BELOW = re.compile(rf"(?<=>)\s*\n(?={_PROGRESS.pattern}|{_RESUMED})", re.IGNORECASE)
 
@@ -63,6 +67,7 @@ class Prompt:
 
     typed: str  # empty if a program wrote everything
     at: datetime | None = None
+    cwd: str = ""  # the project folder, if the program names it
 
 
 def unwrapped(parts: Sequence[str]) -> Prompt | None:
@@ -70,7 +75,10 @@ def unwrapped(parts: Sequence[str]) -> Prompt | None:
     parts = [*map(_without_call, parts)]
     has_result = any(map(_RESULT.fullmatch, parts[:-1]))  # with what it returned in the next part
     if has_result or any(map(_ENVIRONMENT.match, parts)) or (parts and all(map(_SAID.match, parts))):
-        return Prompt("\n\n".join(_said(parts)))
+        environment = "\n".join(filter(_ENVIRONMENT.match, parts))
+        now, where = _NOW.search(environment), _WHERE.search(environment)
+        at = (moment_in(now[1]) or _moment(now[1])) if now is not None else None
+        return Prompt("\n\n".join(_said(parts)), at, where[1] if where is not None else "")
     return _query("\n\n".join(parts))
 
 
@@ -130,7 +138,7 @@ def _query(text: str) -> Prompt | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """The time in ``Tuesday, Jul 21, 2026, 1:11 PM (UTC+3)``."""
+    """The time in ``Tuesday, Jul 21, 2026, 1:11 PM (UTC+3)``, or ``7/21/2026, 1:11:05 PM (EET, UTC+2)``."""
     found = _WRITTEN.search(text)
     if found is None:
         return None
@@ -138,7 +146,8 @@ def _moment(text: str) -> datetime | None:
     ahead = timedelta(hours=int(found["ahead"] or 0), minutes=int(found["more"] or 0))
     try:
         zone = timezone(-ahead if found["sign"] == "-" else ahead)
-        date = int(found["year"]), _MONTHS.index(found["month"]) // 3 + 1, int(found["day"])
+        month = int(found["number"] or 0) or _MONTHS.index(found["month"]) // 3 + 1
+        date = int(found["year"]), month, int(found["day"] or found["date"])
         return datetime(*date, hour, int(found["minute"]), tzinfo=zone).astimezone(UTC)
     except (ValueError, OverflowError):
         return None

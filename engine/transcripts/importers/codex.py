@@ -29,7 +29,7 @@ from engine.transcripts.importers.session import (
     text_of,
 )
 from engine.transcripts.importers.tools import command_line, is_shortened, result_of, summary_of
-from engine.transcripts.injected import is_init, notice_in, prompt_in, strip_injected
+from engine.transcripts.injected import is_init, notice_in, prompt_in, without_context
 from engine.transcripts.turn import ANSWER, COMMAND, CORRECTION, PLAN, Attachment, Block, Text, Turn
 
 _CHUNK = 1024 * 1024
@@ -41,9 +41,6 @@ _INSTRUCTIONS = expression(
     re.DOTALL,
 )
 _IMAGE_MARK = expression(r"</image>|<image(?: name=[^>\n]*)?>")
-# An editor and the app write headings with a colon above the prompt.
-_REQUESTED = expression(r"^## My request for Codex:\s*", re.MULTILINE)
-_REQUEST = expression(r"\s*# [^\n]+:[ \t]*\n.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
 _EXIT_CODE = expression(r"^(?:Process exited with code|Exit code:)\s*(-?\d+)", re.MULTILINE)
 _OUTPUT = expression(r"^Output:\n", re.MULTILINE)
 _REJECTED = expression(r"\s*(?:(?:exec command|patch|apply_patch|command) )?rejected by user\.?\s*")
@@ -188,7 +185,7 @@ class CodexReader(SessionReader):
         match event.get("type"):
             case "user_message" if self._by_events:
                 images, paths = list_of(event, "images"), list_of(event, "local_images")
-                blocks: list[Block] = [Text(_without_context(text_of(event, "message")))]
+                blocks: list[Block] = [Text(without_context(text_of(event, "message")))]
                 blocks += map(_image, images)
                 blocks += [Attachment(one_line(path)) for path in paths if isinstance(path, str)]
                 self._leave_out("images", len(images))
@@ -332,11 +329,11 @@ class CodexReader(SessionReader):
             if images:  # each stands between two marks, in parts of their own
                 texts = [text for text in texts if not _IMAGE_MARK.fullmatch(text)]
             blocks: list[Block] = [
-                Text(_without_context(text)) for text in texts if not _INSTRUCTIONS.fullmatch(text)
+                Text(without_context(text)) for text in texts if not _INSTRUCTIONS.fullmatch(text)
             ]
             self._leave_out(
                 "injected",
-                sum(map(bool, texts)) - sum(bool(_without_context(text).strip()) for text in texts),
+                sum(map(bool, texts)) - sum(bool(without_context(text).strip()) for text in texts),
             )
             blocks += images
             self._user_message(blocks)
@@ -363,17 +360,6 @@ def _answers(questions: dict[str, str], output: str) -> str:
     return "\n\n".join(pairs)
 
 
-def _without_context(text: str) -> str:
-    """A prompt without the context that an editor or Codex added; whole if several headings may be the one
-    above the prompt, such as one in the text that was selected.
-    """
-    text = strip_injected(text)
-    request = _REQUEST.match(text)
-    if request is None or _REQUESTED.search(text, request.end()) is not None:
-        return text
-    return text[request.end() :]
-
-
 def _image(value: Any) -> Attachment:
     if isinstance(value, str) and not value.startswith("data:"):
         return Attachment(one_line(value))
@@ -384,7 +370,7 @@ def _image(value: Any) -> Attachment:
 def _content_block(part: Any) -> Block | None:
     """A part of a message as a block: text, or an image by path or as data."""
     if text_of(part, "type") == "text":
-        return Text(_without_context(text_of(part, "text")))
+        return Text(without_context(text_of(part, "text")))
     where = text_of(part, "path") or text_of(part, "image_url")
     return _image(where) if where else None
 
