@@ -56,10 +56,9 @@ def test_last_is_the_latest_message_in_the_feed_or_in_a_session(apo: Command, sa
 
 
 def test_a_budget_applies_to_both_prompts(apo: Command, sample: Path, talk: str) -> None:
-    words = ("--message", talk, "--budget", "2048", "--json")
-    assert apo("-C", sample, "compile", *words).json["budget"] == 2048
-    tree = apo("-C", sample, "compile", *words, "--diff-before").json
-    assert tree["before"]["budget"] == tree["after"]["budget"] == 2048
+    words = ("--message", talk, "--budget", "2048")
+    assert apo("-C", sample, "compile", *words, "--json").json["budget"] == 2048
+    assert apo("-C", sample, "compile", *words, "--diff-before").out.count(" of 2,048 tokens") == 2
 
 
 def test_diff_before_compares_with_the_prompt_of_the_previous_message(
@@ -71,13 +70,10 @@ def test_diff_before_compares_with_the_prompt_of_the_previous_message(
     ran = apo("-C", sample, "compile", "--message", talk, "--diff-before")
     assert ran.code == 0
     assert f"before   turn {earlier.turn}: " in ran.out and f"after    turn {message.turn}: " in ran.out
-    assert "budget by slot" in ran.out
     explained = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--explain").out
     assert explained.startswith(ran.out) and f"── turn {earlier.turn} " in explained
     tree = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--json").json
     assert [each["key"] for each in tree["messages"]] == [earlier.key, message.key]
-    first = apo("-C", sample, "compile", "--message", earlier.key, "--json").json
-    assert tree["before"]["tokens"] == first["tokens"]
     assert any(row["label"].startswith("history:") for row in tree["sections"])
 
 

@@ -185,14 +185,13 @@ def _print_difference(
     explain: bool,
     as_json: bool,
 ) -> None:
-    from engine.context.difference import compare  # noqa: PLC0415 — only this form needs it
-    from engine.context.difference_text import difference_text  # noqa: PLC0415 — only this form needs it
+    from engine.context.difference import compare, difference_text  # noqa: PLC0415 — only this form needs it
 
-    difference = compare(before, after, names)
+    difference = compare(before, after)
     if as_json:
         emit_json({**plain(difference), **more})
     else:
-        emit(difference_text(difference).rstrip("\n"))
+        emit(difference_text(difference, before, after, names).rstrip("\n"))
         if explain:
             for name, compiled in zip(names, (before, after), strict=True):
                 emit(f"\n── {name} ".ljust(101, "─"))
