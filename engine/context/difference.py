@@ -97,8 +97,8 @@ def compare(before: Compiled, after: Compiled) -> Difference:
 
 
 def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[tuple[int | None, int | None]]:
-    """The indexes of corresponding sections: those of one name with the same text or lines, then in order, but
-    not excerpts.
+    """The indexes of corresponding sections: those of one name with the same text or lines, then in order;
+    of excerpts only the former.
     """
     right = dict(enumerate(after))
     pairs: list[tuple[int | None, int | None]] = []

@@ -12,7 +12,6 @@ from engine.history import diffs
 from engine.history.model import ChangedFile, FileDiff
 from engine.knowledge.category_files import entries
 from engine.lifecycle.reconstruction.bench import PREFIX, is_derived, laid_out
-from engine.probes.model import Turned
 from engine.store import revisions
 from engine.store.repository import Commit, commit_of
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.context.revisions import Revisions
-    from engine.probes.model import Run
-    from engine.probes.probes import Probes
+    from engine.probes.probes import Probes, Run
     from engine.store.repository import Repository
 
 
@@ -47,6 +45,14 @@ class Comparison:
     files: tuple[ChangedFile, ...]  # knowledge, topics and other files that are committed automatically
     diffs: tuple[FileDiff, ...]  # in the same order
     counts: tuple[Count, ...]  # of all kinds on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """An expectation whose result differs."""
+
+    id: str
+    expect: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +117,14 @@ def recalled(
     """The results of the current probes on both sides, and notes on them, one line each.
 
     Raises:
-        AutopoiesisError: As ``Revisions.opened`` and ``Probes.recall``.
+        AutopoiesisError: As ``Revisions.opened`` and ``Probes.run``.
     """
     runs: list[Run] = []
     notes: list[str] = []
     for commit in (compared.left, compared.right):
         with engine.revisions.opened(commit, progress) as past:
-            found = engine.probes.recall(past)
-        runs.append(found.run)
-        notes += map(str, (*found.problems, *found.notes))
+            runs.append(engine.probes.run(past.engine, past=past))
+        notes += map(str, (*runs[-1].problems, *runs[-1].notes))
     return recall(*runs), tuple(dict.fromkeys(notes))
 
 
