@@ -295,9 +295,7 @@ class NoteRecords:
             folder = os.fspath(self._workspace.root / FOLDER)
             with os.scandir(folder) as listing:
                 names = sorted(
-                    entry.name
-                    for entry in listing
-                    if entry.name.endswith(".md") and is_used(folder, entry.name)
+                    entry.name for entry in listing if entry.name.endswith(".md") and is_used(entry.name)
                 )
         except OSError:
             return found
