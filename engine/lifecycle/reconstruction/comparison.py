@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.commits.kinds import OWN
 from engine.history import diffs
@@ -16,10 +16,6 @@ from engine.store import revisions
 from engine.store.repository import Commit, commit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from engine.context.revisions import Revisions
-    from engine.probes.probes import Probes, Run
     from engine.store.repository import Repository
 
 
@@ -45,34 +41,6 @@ class Comparison:
     files: tuple[ChangedFile, ...]  # knowledge, topics and other files that are committed automatically
     diffs: tuple[FileDiff, ...]  # in the same order
     counts: tuple[Count, ...]  # of all kinds on either side
-
-
-@dataclass(frozen=True, slots=True)
-class Turned:
-    """An expectation whose result differs."""
-
-    id: str
-    expect: str
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """Probe results on both sides."""
-
-    left: Run
-    right: Run
-    lost: tuple[Turned, ...]  # found only on the left
-    gained: tuple[Turned, ...]  # found only on the right
-
-
-class Probed(Protocol):
-    """The part of the engine needed to run probes against past states."""
-
-    @property
-    def revisions(self) -> Revisions: ...
-
-    @property
-    def probes(self) -> Probes: ...
 
 
 def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
@@ -108,42 +76,6 @@ def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool 
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
         left, right, files, found, tuple(Count(kind, counts[0][kind], counts[1][kind]) for kind in kinds)
-    )
-
-
-def recalled(
-    engine: Probed, compared: Comparison, progress: Callable[[int, int], None] | None = None
-) -> tuple[Recall, tuple[str, ...]]:
-    """The results of the current probes on both sides, and notes on them, one line each.
-
-    Raises:
-        AutopoiesisError: As ``Revisions.opened`` and ``Probes.run``.
-    """
-    runs: list[Run] = []
-    notes: list[str] = []
-    for commit in (compared.left, compared.right):
-        with engine.revisions.opened(commit, progress) as past:
-            runs.append(engine.probes.run(past.engine, past=past))
-        notes += map(str, (*runs[-1].problems, *runs[-1].notes))
-    return recall(*runs), tuple(dict.fromkeys(notes))
-
-
-def recall(left: Run, right: Run) -> Recall:
-    """Compares the results of the same probes on both sides."""
-    found = [
-        {
-            (result.id, evidence.expect): evidence.found
-            for result in run.results
-            for evidence in result.evidence
-        }
-        for run in (left, right)
-    ]
-    turned = [key for key, is_found in found[0].items() if found[1].get(key, is_found) != is_found]
-    return Recall(
-        left,
-        right,
-        tuple(Turned(*key) for key in turned if found[0][key]),
-        tuple(Turned(*key) for key in turned if not found[0][key]),
     )
 
 
