@@ -141,8 +141,6 @@ class Compiled:
     next_pieces: tuple[LeftOut, ...] = ()
     """What 500 more tokens would have added, in order; the last one possibly in part."""
     density: Density = Density()
-    model: str = ""  # empty if the settings name none
-    window: int | None = None  # the model's context window in tokens, if known
     history_room: int = 0  # tokens available to the history's turns
     flushed_turns: tuple[tuple[int, int], ...] = ()
     """Dropped turns that were flushed (spec 6.4): first and last number of each run, as in the label

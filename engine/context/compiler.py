@@ -52,7 +52,6 @@ from engine.context.rule_sections import rules_for
 from engine.context.sources import MEMORY, ParsedFiles, Reader, Source, WorkspaceSource
 from engine.context.spans import parse_spans
 from engine.context.subscriptions import TopicSections, offers, ordered, steering
-from engine.context.windows import window_of, within_window
 from engine.errors import AutopoiesisError
 from engine.search.worth import Room, chosen
 from engine.settings.model import CompilerSettings
@@ -122,9 +121,7 @@ class _Compile:
             for first, last in parse_spans(lines) if lines else [(1, WHOLE)]:
                 self.placement.included.setdefault(path, []).append((INJECTED_BEFORE, first, last))
         self.notes: list[str] = []
-        self.window = settings.model_window or window_of(settings.model)
-        asked = settings.token_budget if request.budget is None else request.budget
-        budget = within_window(asked, settings.model, self.window, self.notes)
+        budget = settings.token_budget if request.budget is None else request.budget
         self.budget = budget
         self.is_whole = request.part == "whole"
         self.is_injection = request.part in ("message", "asked")
@@ -180,8 +177,6 @@ class _Compile:
                 frozenset(section.label for section in assembled.sections),
             ),
             density=density_of(self.placement.pieces),
-            model=self.settings.model,
-            window=self.window,
             history_room=self.history_room,
             flushed_turns=self.history.flushed(self.dropped_turns),
             unflushed_turns=self.history.unflushed(self.dropped_turns),

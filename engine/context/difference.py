@@ -1,4 +1,4 @@
-"""Compares two compiled prompts section by section, with reasons (design 5).
+"""Compares two compiled prompts section by section (design 5).
 
 The prompts may come from two revisions of the workspace, two turns, or two budgets.
 """
@@ -6,28 +6,23 @@ The prompts may come from two revisions of the workspace, two turns, or two budg
 from __future__ import annotations
 
 import difflib
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
-from engine.context.compiled import LAST_STABLE_LAYER, Compiled, LeftOut, Section, Slot, SlotName
-from engine.context.stability import encoded, first_difference, section_ends
+from engine.context.compiled import LAYERS, Compiled, Section, SlotName
+from engine.context.explain import printable, wrapped
+from engine.context.stability import Break, Prefix
+from engine.context.stability import compare as compare_prefixes
 
-ChangeKind = Literal["came", "went", "changed", "moved"]
+ChangeKind = Literal["came", "went", "changed"]
 
-_CONTEXT_LINES = 2
-
-_NOT_THERE = {
-    "topic": "the topic was not active",
-    "subscription": "no active topic subscribed to it",
-    "steering": "no output watcher had fired",
-    "history": "the conversation had no such turn within the window",
-}
-_NOT_FOUND = "the search did not return it"
-_NO_FILE = "the file did not exist or was empty"
 _RETRIEVED_LAYER = 10
+_CONTEXT_LINES = 2
+_DIFF_LINES = 40
+_MARKS: dict[ChangeKind, str] = {"came": "+", "went": "-", "changed": "~"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,53 +42,18 @@ class SectionChange:
     """A section that differs between the two sides."""
 
     kind: ChangeKind
-    """``changed``: another text; ``moved``: the same text at another place, or from another source."""
     label: str  # of the later side that has it
     layer: int
     priority: int
     slot: SlotName
     before: Side
     after: Side
-    moved: bool  # whether its order among the common sections differs
-    diff: tuple[str, ...]  # unified, without file names; empty if the text is the same
+    diff: tuple[str, ...]  # unified, without file names; empty unless it changed
 
-
-@dataclass(frozen=True, slots=True)
-class SlotChange:
-    """One line of the budget on both sides, in tokens; a cap of ``None`` is the remainder."""
-
-    name: SlotName
-    priority: int
-    before: int
-    after: int
-    cap_before: int | None
-    cap_after: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixChange:
-    """The stable prefix on both sides."""
-
-    equal: bool
-    before: int  # characters
-    after: int
-    layer: int = 0  # the first layer that differs; this and the following are empty if equal
-    label: str = ""  # the section of the first difference, from the side where it comes first
-    source: str = ""
-    byte: int = 0  # offset of the first byte of the prompt's UTF-8 that differs
-    line: int = 0  # its line in the prompt, 1-based
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """One prompt as a whole; tokens as in ``Compiled``."""
-
-    name: str
-    tokens: int
-    budget: int
-    sections: int
-    left_out: int
-    dropped_turns: int
+    @property
+    def own(self) -> Side:
+        """The later side that has it."""
+        return self.after if self.after.place else self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,162 +61,74 @@ class Difference:
     """The differences between two prompts."""
 
     equal: bool  # byte-identical
-    before: Totals
-    after: Totals
     sections: tuple[SectionChange, ...]  # in the order of the prompt
     unchanged: int  # number of unchanged sections
-    topics_came: tuple[str, ...]
-    topics_went: tuple[str, ...]
-    slots: tuple[SlotChange, ...]
-    prefix: PrefixChange
+    prefix: Break | None  # the first difference of the stable prefixes
 
 
-def compare(before: Compiled, after: Compiled, names: tuple[str, str] = ("before", "after")) -> Difference:
-    """The differences between two prompts, which are called ``names``."""
-    pairs = _pairs(before.sections, after.sections)
-    moved = _moved([pair for pair in pairs if pair[0] is not None and pair[1] is not None])
-    changes: list[tuple[tuple[int, int, int], SectionChange]] = []
+def compare(before: Compiled, after: Compiled) -> Difference:
+    """The differences between two prompts."""
+    changes: list[SectionChange] = []
     unchanged = 0
-    for pair in pairs:
-        change = _change(pair, before, after, pair in moved)
-        if change is None:
+    for one, other in _pairs(before.sections, after.sections):
+        earlier = None if one is None else before.sections[one]
+        later = None if other is None else after.sections[other]
+        section = later or earlier
+        assert section is not None
+        if earlier is not None and later is not None and earlier.text == later.text:
             unchanged += 1
-        else:
-            # Removed sections are listed at their former place.
-            place = change.after.place or change.before.place
-            changes.append(((change.layer, place, change.after.place), change))
-    changes.sort(key=lambda entry: entry[0])
-    return Difference(
-        equal=before.text == after.text,
-        before=_totals(before, names[0]),
-        after=_totals(after, names[1]),
-        sections=tuple(change for _, change in changes),
-        unchanged=unchanged,
-        topics_came=tuple(sorted(set(after.active_topics) - set(before.active_topics))),
-        topics_went=tuple(sorted(set(before.active_topics) - set(after.active_topics))),
-        slots=_slots(before, after),
-        prefix=_prefix(before, after),
-    )
+            continue
+        changes.append(
+            SectionChange(
+                "came" if earlier is None else "went" if later is None else "changed",
+                section.label,
+                section.layer,
+                section.priority,
+                section.slot,
+                _side(one, before, section),
+                _side(other, after, section),
+                _diff(earlier.text, later.text) if earlier is not None and later is not None else (),
+            )
+        )
+    changes.sort(key=lambda each: (each.layer, each.own.place, each.after.place))
+    one_prefix, other_prefix = (Prefix.of(each, count=len) for each in (before, after))
+    prefix = compare_prefixes(one_prefix, other_prefix)
+    return Difference(before.text == after.text, tuple(changes), unchanged, prefix)
 
 
-_Place = int | None
-_Pair = tuple[_Place, _Place]
-
-
-def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[_Pair]:
-    """Pairs of indexes of corresponding sections: by text first, then by lines, then in order.
-
-    Sections of one layer with the same text but different names correspond: the file was renamed.
+def _pairs(before: Sequence[Section], after: Sequence[Section]) -> list[tuple[int | None, int | None]]:
+    """The indexes of corresponding sections: those of one name with the same text or lines, then in order;
+    of excerpts only the former.
     """
-    rounds: tuple[Callable[[Section], object], ...] = (
-        lambda section: (section.layer, section.label, section.source, section.lines, section.text),
-        lambda section: (section.layer, section.label, section.source, section.text),
-        lambda section: (section.layer, section.label, section.source, section.lines),
-        lambda section: (section.layer, section.label, section.source),
-        lambda section: (section.layer, section.text),
-    )
-    left, right = dict(enumerate(before)), dict(enumerate(after))
-    pairs: list[_Pair] = []
-    for key in rounds:
-        by_key: defaultdict[object, list[int]] = defaultdict(list)
-        for index, section in right.items():
-            by_key[key(section)].append(index)
-        for index, section in list(left.items()):
-            same = by_key.get(key(section), [])
-            found = next((other for other in same if _may_be(section, after[other])), None)
-            if found is not None:
-                same.remove(found)
-                pairs.append((index, found))
-                del left[index], right[found]
-    return [*pairs, *((index, None) for index in left), *((None, index) for index in right)]
+    right = dict(enumerate(after))
+    pairs: list[tuple[int | None, int | None]] = []
+    left = list(range(len(before)))
+    for is_exact in (True, False):
+        by_name: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
+        for at, section in right.items():
+            by_name[section.layer, section.label, section.source].append(at)
+        for at in tuple(left):
+            own = before[at]
+            alike = by_name[own.layer, own.label, own.source]
+            for other in alike:
+                same = after[other].text == own.text or after[other].lines == own.lines
+                if same or (not is_exact and own.layer != _RETRIEVED_LAYER):
+                    pairs.append((at, other))
+                    alike.remove(other)
+                    left.remove(at)
+                    del right[other]
+                    break
+    return [*pairs, *((at, None) for at in left), *((None, at) for at in right)]
 
 
-def _may_be(earlier: Section, later: Section) -> bool:
-    """Whether two sections of one name may correspond; excerpts of a file do if they overlap."""
-    if earlier.layer != _RETRIEVED_LAYER or earlier.text == later.text:
-        return True
-    first, last = _span(earlier)
-    other_first, other_last = _span(later)
-    return first <= other_last and other_first <= last
-
-
-def _span(section: Section) -> tuple[int, int]:
-    first, _, last = section.lines.partition("-")
-    return (int(first), int(last)) if first.isdecimal() and last.isdecimal() else (1, 1 << 62)
-
-
-def _moved(pairs: Iterable[_Pair]) -> set[_Pair]:
-    """The smallest set of pairs without which the rest is in the same order on both sides."""
-    ordered = sorted(pairs)
-    ends: list[int] = []
-    last: list[int] = []
-    previous: list[int] = []
-    for index, (_, place) in enumerate(ordered):
-        assert place is not None
-        length = bisect_left(ends, place)
-        ends[length:] = [place, *ends[length + 1 :]]
-        last[length:] = [index, *last[length + 1 :]]
-        previous.append(last[length - 1] if length else -1)
-    kept: set[int] = set()
-    index = last[-1] if last else -1
-    while index >= 0:
-        kept.add(index)
-        index = previous[index]
-    return {pair for index, pair in enumerate(ordered) if index not in kept}
-
-
-def _change(pair: _Pair, before: Compiled, after: Compiled, moved: bool) -> SectionChange | None:
-    earlier = None if pair[0] is None else before.sections[pair[0]]
-    later = None if pair[1] is None else after.sections[pair[1]]
-    section = later or earlier
-    assert section is not None
-    kind: ChangeKind
-    diff: tuple[str, ...] = ()
-    if earlier is None:
-        kind = "came"
-    elif later is None:
-        kind = "went"
-    elif earlier.text != later.text:
-        kind = "changed"
-        diff = _diff(earlier.text, later.text)
-    elif moved or earlier.source != later.source or earlier.label != later.label:
-        kind = "moved"
-    else:
-        return None
-    return SectionChange(
-        kind=kind,
-        label=section.label,
-        layer=section.layer,
-        priority=section.priority,
-        slot=section.slot,
-        before=_side(pair[0], before, section),
-        after=_side(pair[1], after, section),
-        moved=moved,
-        diff=diff,
-    )
-
-
-def _side(place: _Place, compiled: Compiled, section: Section) -> Side:
+def _side(place: int | None, compiled: Compiled, section: Section) -> Side:
     if place is not None:
         own = compiled.sections[place]
         return Side(place + 1, own.source, own.lines, own.tokens, own.score, own.why)
-    left = _left_out(compiled.left_out, section)
-    if left is not None:
-        return Side(0, left.source, left.lines, left.tokens, left.score, f"left out: {left.reason}")
-    return Side(0, "", "", 0, None, f"absent: {_absence(section)}")
-
-
-def _left_out(left_out: Iterable[LeftOut], section: Section) -> LeftOut | None:
-    """The record of this section among those left out, preferably with the same lines."""
-    same = [left for left in left_out if (left.label, left.source) == (section.label, section.source)]
-    return next((left for left in same if left.lines == section.lines), same[0] if same else None)
-
-
-def _absence(section: Section) -> str:
-    """Why a section may be neither in a prompt nor left out of it."""
-    if section.layer == _RETRIEVED_LAYER:
-        return _NOT_FOUND
-    return _NOT_THERE.get(section.label.partition(":")[0], _NO_FILE)
+    for left in compiled.left_out:
+        if (left.label, left.source) == (section.label, section.source):
+            return Side(0, left.source, left.lines, left.tokens, left.score, f"left out: {left.reason}")
+    return Side(0, "", "", 0, None, "absent")
 
 
 def _diff(before: str, after: str) -> tuple[str, ...]:
@@ -264,50 +136,53 @@ def _diff(before: str, after: str) -> tuple[str, ...]:
     return tuple(lines)[2:]
 
 
-def _slots(before: Compiled, after: Compiled) -> tuple[SlotChange, ...]:
-    rows = {slot.name: Slot(slot.name, slot.priority, 0, None) for slot in (*before.slots, *after.slots)}
-    left = rows | {slot.name: slot for slot in before.slots}
-    right = rows | {slot.name: slot for slot in after.slots}
-    return tuple(
-        SlotChange(name, row.priority, left[name].used, right[name].used, left[name].cap, right[name].cap)
-        for name, row in rows.items()
-    )
+def difference_text(
+    difference: Difference, before: Compiled, after: Compiled, names: tuple[str, str], *, width: int = 80
+) -> str:
+    """The changed sections by layer, in plain text.
+
+    ``width``: columns to fill, 60 or more. Control characters are escaped. Of a long diff only the first 40
+    lines are shown.
+    """
+    lines: list[str] = []
+    for title, name, each in zip(("before", "after"), names, (before, after), strict=True):
+        row = f"{printable(name)}: {each.tokens:,} of {each.budget:,} tokens, {len(each.sections):,} sections"
+        lines += wrapped(row, width, f"{title:<9}", " " * 9)
+    if difference.equal:
+        return "\n".join((*lines, "same     the two prompts are byte-identical\n"))
+    lines += wrapped(prefix_words(difference.prefix), width, "prefix   ", " " * 9)
+    counts = Counter(change.kind for change in difference.sections)
+    parts = [f"{counts[kind]:,} {kind}" for kind in _MARKS if counts[kind]]
+    lines.append(f"sections {', '.join((*parts, f'{difference.unchanged:,} unchanged'))}")
+    for layer, changes in groupby(difference.sections, key=lambda change: change.layer):
+        lines += ["", f"{layer:>2} {LAYERS[layer]}"]
+        for change in changes:
+            lines += _change(change, names, width)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _totals(compiled: Compiled, name: str) -> Totals:
-    return Totals(
-        name,
-        compiled.tokens,
-        compiled.budget,
-        len(compiled.sections),
-        len(compiled.left_out),
-        compiled.dropped_turns,
-    )
+def prefix_words(found: Break | None) -> str:
+    """Where the stable prefix first differs."""
+    if found is None:
+        return "byte-identical"
+    place = f"layer {found.layer} ({found.name}), {printable(found.label)}"
+    return f"first difference in {place}: byte {found.byte:,}"
 
 
-def _prefix(before: Compiled, after: Compiled) -> PrefixChange:
-    one, other = (each.text[: each.stable_prefix_length] for each in (before, after))
-    if one == other:
-        return PrefixChange(True, len(one), len(other))
-    data = encoded(one)
-    byte = first_difference(data, encoded(other))
-    # Two characters may start with the same bytes; the incomplete one is not counted.
-    same = len(data[:byte].decode("utf-8", "ignore"))
-    at = [found for found in (_section_at(before, same), _section_at(after, same)) if found is not None]
-    first = min(at, key=lambda section: section.layer) if at else None
-    return PrefixChange(
-        equal=False,
-        before=len(one),
-        after=len(other),
-        layer=first.layer if first else LAST_STABLE_LAYER,
-        label=first.label if first else "",
-        source=first.source if first else "",
-        byte=byte,
-        line=one.count("\n", 0, same) + 1,
-    )
-
-
-def _section_at(compiled: Compiled, offset: int) -> Section | None:
-    """The stable section, including its marker, that contains a character of the prompt."""
-    ends = zip(compiled.sections, section_ends(compiled), strict=False)
-    return next((section for section, end in ends if offset < end), None)
+def _change(change: SectionChange, names: tuple[str, str], width: int) -> Iterator[str]:
+    own, sides = change.own, (change.before, change.after)
+    sizes = dict.fromkeys(f"{side.tokens:,}" for side in sides if side.place)
+    kind, _, name = change.label.partition(":")
+    place = (own.source or name) + (f":{own.lines}" if own.source and own.lines else "")
+    yield from wrapped(
+        f"{' → '.join(sizes)} tokens  P{change.priority}  {printable(kind)}  {printable(place)}",
+        width, f"{_MARKS[change.kind]} ", "      ",
+    )  # fmt: skip
+    whys = {name: printable(side.why) for name, side in zip(names, sides, strict=True)}
+    same = change.before.why == change.after.why
+    for line in [whys[names[1]]] if same else [f"{printable(name)}: {why}" for name, why in whys.items()]:
+        yield from wrapped(line, width, "      ", "        ")
+    for line in change.diff[:_DIFF_LINES]:
+        yield f"      {printable(line)}"
+    if len(change.diff) > _DIFF_LINES:
+        yield f"      … {len(change.diff) - _DIFF_LINES:,} more lines of this diff; see --json"

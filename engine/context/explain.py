@@ -55,7 +55,6 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
         ("", f"{compiled.reply_reserve:,} kept for the reply, {free:,} free"),
         *([("density", " · ".join(compiled.density.shares))] if compiled.density.tokens else []),
         ("prefix", prefix),
-        *([("model", share)] if (share := window_share(compiled)) else []),
         ("topics", ", ".join(map(printable, compiled.active_topics)) or "none active"),
     ]
     if compiled.dropped_turns:
@@ -65,15 +64,6 @@ def _summary(compiled: Compiled, width: int) -> list[str]:
     for name, text in rows:
         lines += wrapped(text, width, f"{name:<9}", " " * 9)
     return lines
-
-
-def window_share(compiled: Compiled) -> str:
-    """``3.5 % of the 200,000-token window of claude-haiku-4-5``; empty if the window is unknown."""
-    if not compiled.window:
-        return ""
-    percent = 100 * compiled.tokens / compiled.window
-    name = printable(compiled.model) or "the model"
-    return f"{percent:.{0 if percent >= 10 else 1}f} % of the {compiled.window:,}-token window of {name}"
 
 
 def next_line(pieces: Sequence[LeftOut]) -> str:

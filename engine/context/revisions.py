@@ -12,6 +12,8 @@ import contextlib
 import errno
 import os
 import shutil
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,12 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from engine.errors import AutopoiesisError, PathRefused, RepositoryError, WriteFailed
-from engine.store import revisions
-from engine.store.descriptors import write_all
+from engine.errors import AutopoiesisError, PathRefused, ReadOnly, RepositoryError, WriteFailed
+from engine.store import descriptors, revisions
 from engine.store.faults import reach
-from engine.store.files import READ_LIMIT, Files
-from engine.store.folder_cache import FolderCache
+from engine.store.files import READ_LIMIT, Files, reported
 from engine.store.paths import CONFIG_NAME, shown, split_relative
 from engine.store.repository import Commit, Repository
 from engine.store.revisions import TreeEntry
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from engine.topics.library import TopicLibrary
 
 FOLDER = "scratch/revisions"
+_LEFT_S = 24 * 60 * 60.0
+"""Age of a folder from which its process has surely been killed."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of steps done and in total."""
@@ -123,7 +125,7 @@ class Revisions:
         self._now = now
         self._clock = clock
         self._database = files.workspace.database
-        self._cache = FolderCache(files, FOLDER, unsealed=_is_cache)
+        self._files = files
 
     def find(self, text: str) -> Commit | None:
         """The commit of a revision, tag, branch, hash or date; ``None`` for ``now``.
@@ -171,7 +173,7 @@ class Revisions:
 
     @contextlib.contextmanager
     def opened(self, commit: Commit, progress: Progress | None = None) -> Iterator[Opened]:
-        """A read-only engine of a past state, whose files are kept while the context lasts.
+        """A read-only engine of a past state, whose files are written anew and kept while the context lasts.
 
         Raises:
             RepositoryError, ConfigError, WriteFailed: As ``compile``.
@@ -180,25 +182,38 @@ class Revisions:
         def clock() -> datetime:
             return commit.at
 
-        def make(folder: Path) -> tuple[str, ...]:
-            notes, steps = _lay_out(self._repository, commit, folder, progress)
+        with self._folder() as folder:
+            with reported(FOLDER):
+                notes, steps = _lay_out(self._repository, commit, folder, progress)
             with _of(commit), self._engines(folder, clock=clock) as made:
                 made.seed_index(self._database)
                 made.refresh_index(_second_half(steps, progress))
-                # Fits tier 2 to the topics of that time and saves the fit.
-                made.pipeline.process(".", record=False, ask=False)
-            return notes
-
-        with self._cache.hold(commit.revision, make) as held:
-            with _of(commit), self._engines(held.folder, clock=clock) as made:
-                # Does nothing, unless another version of the program made the index.
-                made.refresh_index(None)
             with _of(commit):
-                engine = self._engines(held.folder, read_only=True, clock=clock)
+                engine = self._engines(folder, read_only=True, clock=clock)
             with engine:
                 broken = (problem for problem in engine.problems() if problem.severity == "error")
-                problems = (*held.notes, *(f"{commit.revision[:8]}:{problem}" for problem in broken))
+                problems = (*notes, *(f"{commit.revision[:8]}:{problem}" for problem in broken))
                 yield Opened(commit, engine, problems)
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """A new folder on the disk of the workspace, or else the system's, removed in the end."""
+        workspace, place = self._files.workspace, None
+        with contextlib.suppress(ReadOnly):
+            self._files.refuse_read_only(FOLDER)
+            parts = workspace.resolve(FOLDER).relative_to(workspace.root).parts
+            with reported(FOLDER), descriptors.open_folder(workspace.root, parts, create=True):
+                place = workspace.root.joinpath(*parts)
+        if place is not None:
+            for left in place.iterdir():
+                with contextlib.suppress(OSError):
+                    if left.stat(follow_symlinks=False).st_mtime < time.time() - _LEFT_S:
+                        shutil.rmtree(left, ignore_errors=True)
+        with reported(FOLDER):
+            reach("folder:create")
+            made = tempfile.TemporaryDirectory(prefix="autopoiesis-", dir=place, ignore_cleanup_errors=True)
+        with made as folder:
+            yield Path(os.path.realpath(folder))
 
 
 @contextlib.contextmanager
@@ -323,7 +338,7 @@ def _write(folder: Path, path: str, data: bytes | None, at_ns: int) -> None:
         if data is None:
             os.ftruncate(descriptor, _PROMPT_LIMIT + 1)
         else:
-            write_all(descriptor, data)
+            descriptors.write_all(descriptor, data)
         os.utime(descriptor, ns=(at_ns, at_ns))
     finally:
         os.close(descriptor)

@@ -105,9 +105,7 @@ class WorkspaceSource:
         for place, folders, names in os.walk(start):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             relative = Path(place).relative_to(root).as_posix()
-            found.extend(
-                f"{relative}/{name}" for name in names if not name.startswith(".") and is_used(place, name)
-            )
+            found.extend(f"{relative}/{name}" for name in names if not name.startswith(".") and is_used(name))
         return sorted(found)
 
 

@@ -1,10 +1,10 @@
 """Finds what broke the stable prefix: the first difference of two prefixes (``cache-friendly-context.md`` 2).
 
 A provider's cache serves a byte-identical beginning, so only the first difference of two prefixes matters:
-everything after it must be read again, even if it is equal. ``compare`` finds its layer, section, file, line
-and byte, and its cost in tokens.
+everything after it must be read again, even if it is equal. ``compare`` finds its layer, section, file and
+byte, and its cost in tokens; how the file changed is in the history.
 
-A ``Prefix`` without its text can still be compared by the hashes of its sections, but not by lines.
+A ``Prefix`` without its text can still be compared by the hashes of its sections, but not byte for byte.
 """
 
 from __future__ import annotations
@@ -15,16 +15,10 @@ from hashlib import sha256
 from typing import Literal
 
 from engine.context import tokens as o200k
-from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled, Section
-from engine.context.delimiters import GAP, KNOWLEDGE
+from engine.context.compiled import LAST_STABLE_LAYER, LAYERS, Compiled
+from engine.context.delimiters import GAP
 
 BreakKind = Literal["changed", "came", "went", "moved"]
-
-CATALOG = "catalog:"
-"""Prefix of the labels of sections whose lines come from separate files."""
-
-_SHELVES = (" (knowledge/", " (.library/")
-"""Start of the file name at the end of a catalog line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +31,6 @@ class PrefixSection:
     lines: str  # ``"12-40"``, 1-based and inclusive; empty for the whole file
     tokens: int  # of its text, without the marker
     sha256: str  # of its text
-    first: int | None
-    """1-based line of ``source`` on which its text starts, if known."""
     character: int  # offset of its marker in the prompt
     byte: int  # the same in bytes of UTF-8
 
@@ -69,14 +61,8 @@ class Prefix:
     boundaries: tuple[Boundary, ...]  # ascending
 
     @classmethod
-    def of(
-        cls,
-        compiled: Compiled,
-        *,
-        first_line: Callable[[Section], int | None] = lambda _section: None,
-        count: Callable[[str], int] = o200k.count,
-    ) -> Prefix:
-        """The prefix of a prompt; ``first_line`` is for ``PrefixSection.first``."""
+    def of(cls, compiled: Compiled, *, count: Callable[[str], int] = o200k.count) -> Prefix:
+        """The prefix of a prompt."""
         text = compiled.text[: compiled.stable_prefix_length]
         sections: list[PrefixSection] = []
         at = byte = 0
@@ -89,7 +75,6 @@ class Prefix:
                     lines=section.lines,
                     tokens=section.tokens,
                     sha256=hash_of(section.text),
-                    first=first_line(section) if section.source else None,
                     character=at,
                     byte=byte,
                 )
@@ -106,33 +91,18 @@ class Prefix:
             boundaries=tuple(Boundary(end, count(text[:end])) for end in compiled.boundaries),
         )
 
-    def text_of(self, index: int) -> str | None:
-        """The text of a section as in its file: without its marker and block tags."""
-        if self.text is None:
-            return None
-        ends = [*(section.character for section in self.sections[1:]), self.characters]
-        piece = self.text[self.sections[index].character : ends[index]]
-        return inner(piece.partition("\n")[2].removesuffix(GAP))
-
 
 @dataclass(frozen=True, slots=True)
 class Break:
     """The first difference of two prefixes."""
 
     what: BreakKind
-    """``changed``: another text; ``came``, ``went``; ``moved``: the same text with another name or place. For
-    a catalog this is about the entry."""
+    """``changed``: another text; ``came``, ``went``; ``moved``: the same text with another name or place."""
     layer: int  # 1 to 7; 0 if unknown
     name: str  # the layer's
     label: str  # the section, from the later side that has it
-    source: str  # its file, or the file of a catalog's entry; may be empty
-    line: int
-    """1-based line of the difference in ``source`` (in the earlier version if lines were removed from its
-    end); 0 if unknown."""
-    character: int  # offset of the first different character, or of the section without a text
-    byte: int  # likewise in bytes of UTF-8
-    before: str  # the first different line, before; may be empty or unknown
-    after: str  # the same line, after
+    source: str  # its file; may be empty
+    byte: int  # offset of the first different byte of UTF-8, or of the section without a text
     usable: int
     """Tokens that a cache can still serve: up to the last common boundary before the difference."""
     lost: int
@@ -151,37 +121,9 @@ def compare(before: Prefix, after: Prefix) -> Break | None:
     what, was, is_now = _kind(before.sections, after.sections, index)
     section = is_now or was
     if section is None:
-        return Break("changed", 0, "", "", "", 0, character, byte, "", "", usable, lost, exact)
-    lines = (
-        _own_text(before, was) if was else "",
-        _own_text(after, is_now) if is_now else "",
-    )
-    source = section.source
-    if what == "moved" and was and is_now:
-        number, one, other = 0, was.label, is_now.label
-    else:
-        number, one, other = _first_line(*lines)
-    if not source and section.label.startswith(CATALOG):
-        what, source, one, other = _entry(what, *lines, number)
-        line = 0
-    else:
-        is_known = section.first is not None and (exact or what != "changed")
-        line = (section.first or 0) + number if is_known else 0
-    return Break(
-        what,
-        section.layer,
-        LAYERS[section.layer],
-        section.label,
-        source,
-        line,
-        character,
-        byte,
-        one,
-        other,
-        usable,
-        lost,
-        exact,
-    )
+        return Break("changed", 0, "", "", "", byte, usable, lost, exact)
+    layer = section.layer
+    return Break(what, layer, LAYERS[layer], section.label, section.source, byte, usable, lost, exact)
 
 
 def section_ends(compiled: Compiled) -> list[int]:
@@ -195,14 +137,6 @@ def section_ends(compiled: Compiled) -> list[int]:
         at = marker + 1 + len(section.text) + len(GAP)
         ends.append(at)
     return ends
-
-
-def inner(text: str) -> str:
-    """A section's text without its block tags, which are not in the file."""
-    opening, closing = KNOWLEDGE
-    if text.startswith(opening) and text.endswith(closing):
-        return text[len(opening) : -len(closing)]
-    return text
 
 
 def encoded(text: str) -> bytes:
@@ -289,53 +223,3 @@ def _name(section: PrefixSection) -> tuple[int, str, str]:
 
 def _twins(one: PrefixSection, other: PrefixSection) -> bool:
     return (one.layer, one.sha256) == (other.layer, other.sha256)
-
-
-def _own_text(prefix: Prefix, section: PrefixSection) -> str:
-    return prefix.text_of(prefix.sections.index(section)) or ""
-
-
-def _first_line(before: str, after: str) -> tuple[int, str, str]:
-    """The first different line: its number from 0, and both versions."""
-    old, new = before.split("\n") if before else [], after.split("\n") if after else []
-    number = next(
-        (at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]),
-        min(len(old), len(new)),
-    )
-    return (
-        number,
-        old[number] if number < len(old) else "",
-        new[number] if number < len(new) else "",
-    )
-
-
-def _entry(what: BreakKind, before: str, after: str, number: int) -> tuple[BreakKind, str, str, str]:
-    """The kind of change of a catalog entry, its file, and both versions of its line."""
-    old, new = (_entries(text) for text in (before, after))
-    if not old or not new:
-        entries = new or old
-        path = next(iter(entries), "")
-        return what, path, old.get(path, ""), new.get(path, "")
-    was, now = (
-        _entry_path(lines[number]) if number < len(lines) else ""
-        for lines in (before.split("\n"), after.split("\n"))
-    )
-    if now and now not in old:
-        return "came", now, "", new[now]
-    if was and was not in new:
-        return "went", was, old[was], ""
-    path = now or was
-    return what, path, old.get(path, ""), new.get(path, "")
-
-
-def _entries(catalog: str) -> dict[str, str]:
-    """The lines of a catalog by the file in each."""
-    named = ((_entry_path(line), line) for line in catalog.split("\n"))
-    return {path: line for path, line in named if path}
-
-
-def _entry_path(line: str) -> str:
-    if not (line.startswith("- ") and line.endswith(")")):
-        return ""
-    at = max(line.rfind(shelf) for shelf in _SHELVES)
-    return line[at + 2 : -1] if at >= 0 else ""

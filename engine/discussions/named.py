@@ -1,9 +1,11 @@
-"""A named prefix cache at the service: create, use, refresh, recreate, delete (3.2 of
-``cache-friendly-context.md``)."""
+"""A named prefix cache at the service: create, use, recreate, delete (3.2 of ``cache-friendly-context.md``).
+
+It is billed for as long as it exists, so a discussion gets one when it sends a prefix a second time, and
+another one once it has expired.
+"""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -54,10 +56,9 @@ class NamedCache:
         except CacheGone as gone:
             if gone.partial or self.held is None:
                 raise
-            self.caches.shared.gone(self.held.name)
-            self.held = await self._taken(service, request)
+            self.held = await self._made(service, request)
             reply = await service.chat(self._named(request), timeout=timeout, on_text=on_text)
-        await self._aside(service, request)
+        await self._end_previous(service)
         return reply
 
     def _named(self, request: ChatRequest) -> ChatRequest:
@@ -65,54 +66,33 @@ class NamedCache:
 
     async def _taken(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
         """The cache for the prefix, created when due."""
-        key, shared, found = self._key(request), self.caches.shared, None
-        taken = shared.take(key, self.ttl_s)
-        if not taken.make:
-            return taken.held
+        state = self.state
+        if state.prefix != prefix_hash(request) or state.provider != service.name:
+            return None
+        expires_at = state.expires_at
+        if state.cached_content and expires_at and (expires_at - self.now).total_seconds() > _LEAST_LEFT_S:
+            return StoredCache(state.cached_content, expires_at, state.tokens_cached)
+        return await self._made(service, request)
+
+    async def _made(self, service: NamedCaches, request: ChatRequest) -> StoredCache | None:
         try:
-            if taken.look:
-                # A cache may exist although the response to its creation was lost; it is billed all the same.
-                with contextlib.suppress(SendFailed):
-                    found = await service.find_cache(key, timeout=ASIDE_S)
-            if found is None or (found.expires_at - self.now).total_seconds() < _LEAST_LEFT_S:
-                found = await service.create_cache(request, self.ttl_s, display_name=key, timeout=ASIDE_S)
+            made = await service.create_cache(request, self.ttl_s, timeout=ASIDE_S)
         except SendFailed as error:
             self.error = str(error)
-            shared.failed(key)
             return None
-        shared.made(key, found)
         self.stored_s += self.ttl_s
-        return found
+        return made
 
-    def _key(self, request: ChatRequest) -> str:
-        """The cache's display name at the service; depends on the prefix, not on the discussion."""
-        service = self.provider
-        what = (str(self.state.generation), service.address, service.model, prefix_hash(request))
-        return f"autopoiesis-{sha256(' '.join(what).encode()).hexdigest()[:32]}"
-
-    async def _aside(self, service: NamedCaches, request: ChatRequest) -> None:
-        """Maintenance after the reply: extends the cache in use, deletes the previous one."""
-        held, before = self.held, self.state.cached_content
-        if held is not None:
-            left = (held.expires_at - self.now).total_seconds()
-            if left < self.ttl_s / 2:
-                with contextlib.suppress(SendFailed):  # it keeps its current lifetime
-                    self.held = await service.refresh_cache(held.name, self.ttl_s, timeout=ASIDE_S)
-                    self.caches.shared.made(self._key(request), self.held)
-                    self.stored_s += self.ttl_s - left
-        if before and (held is None or held.name != before):
-            await self._end(service, before)
-            self.state = replace(self.state, cached_content="")
-
-    async def _end(self, service: NamedCaches, name: str) -> None:
-        """Deletes a cache that this discussion no longer uses, unless another one does."""
-        if self.caches.others_hold(self.state.discussion_id, name):
+    async def _end_previous(self, service: NamedCaches) -> None:
+        """Deletes the cache that this discussion used before."""
+        before = self.state.cached_content
+        if not before or (self.held is not None and self.held.name == before):
             return
-        self.caches.shared.gone(name)
         try:
-            await service.delete_cache(name, timeout=ASIDE_S)
+            await service.delete_cache(before, timeout=ASIDE_S)
         except SendFailed as error:
             self.error = f"the previous cache may remain until it expires: {error}"
+        self.state = replace(self.state, cached_content="")
 
     def noted(
         self,
@@ -280,9 +260,6 @@ class Ending:
         if not before.cached_content:
             return after
         kept = ""
-        if self.caches.others_hold(after.discussion_id, before.cached_content):
-            return self.caches.forget_name(after.discussion_id, before.cached_content, kept)
-        self.caches.shared.gone(before.cached_content)
         try:
             service = self.provider(before.provider, before.model)
             if isinstance(service, NamedCaches):

@@ -25,7 +25,6 @@ from engine.discussions.turn import Sender, Sent, Step
 from engine.errors import AutopoiesisError, CostLimit, SendFailed, TranscriptError
 from engine.providers.chat import ChatReply, Round, Usage
 from engine.providers.loop import LoopThread
-from engine.stability.record import located
 from engine.transcripts.turn import QUOTED
 
 if TYPE_CHECKING:
@@ -171,9 +170,7 @@ class Sending:
         found = compare(before[0].prefix, after) if before and after is not None else None
         if found is None:
             return ""
-        found = located(found, engine.files.read)
-        place = f"{found.source}:{found.line}" if found.source and found.line else found.source or found.label
-        return f"the stable prefix changed: {place or 'its text'} {found.what}"
+        return f"the stable prefix changed: {found.source or found.label or 'its text'} {found.what}"
 
     def _last(self, path: str, role: str) -> str:
         """The key of the last dialogue turn of a role; empty if there is none."""

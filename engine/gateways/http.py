@@ -210,8 +210,6 @@ class HookServer:
     ) -> None:
         import uvicorn  # noqa: PLC0415 — 100 ms
 
-        from engine.gateways.connection import TimelyProtocol  # noqa: PLC0415 — imports uvicorn
-
         class Server(uvicorn.Server):
             """Leaves signals to the rest of the program."""
 
@@ -226,7 +224,6 @@ class HookServer:
         self._server: uvicorn.Server = Server(
             uvicorn.Config(
                 app,
-                http=TimelyProtocol,
                 log_level="warning",
                 access_log=False,
                 server_header=False,

@@ -53,7 +53,7 @@ def own_jobs(parts: Parts) -> tuple[Job, ...]:
         ),
         Job(
             name="probes", cron="0 4 * * 0", run=lambda task: _probes(parts, task),
-            does="Runs the probes in probes.yaml; fails if evidence that was found before is now lost.",
+            does="Runs the probes in probes.yaml; fails if evidence is missing.",
         ),
         Job(
             name="pack", cron="20 4 * * 0", run=lambda task: _pack(parts),
@@ -133,10 +133,9 @@ def _digest(parts: Parts) -> str:
 
 
 def _probes(parts: Parts, task: Task) -> str:
-    report = parts.probes.run(cast("ProbedEngine", parts), progress=task.tell)
-    run, lost = report.run, report.comparison.lost
-    if lost:
-        raise JobError(f"{len(lost)} of {run.expectations} lost", hint="see: autopoiesis probe run")
+    run = parts.probes.run(cast("ProbedEngine", parts), progress=task.tell)
+    if lost := run.expectations - run.found:
+        raise JobError(f"{lost} of {run.expectations} missing", hint="see: autopoiesis probe run")
     return f"{run.found} of {run.expectations} found" if run.expectations else "no probes"
 
 

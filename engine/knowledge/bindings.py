@@ -19,7 +19,6 @@ import json
 import os
 import re
 import stat
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -42,7 +41,6 @@ DISTINCT_BYTES = 64
 
 _WHOLE = 16 * 1024 * 1024
 _END = 1024 * 1024
-_SKETCH = 48
 _MAX_DEPTH = 64
 _PATH_CHARACTERS = 1024
 _HEADER_LINE = re.compile(rb"^(path|fingerprint):[^\n]*?(\r?)$", re.MULTILINE)
@@ -59,7 +57,6 @@ class Identity:
     inode: int
     modified: int
     """``st_mtime_ns``: kept by a rename, but different for another file that reuses the inode."""
-    sketch: tuple[int, ...] = ()  # the smallest checksums of its lines, to compare contents
 
     @property
     def size(self) -> int:
@@ -113,17 +110,7 @@ def identity_of(path: Path) -> Identity | None:
         device=status.st_dev,
         inode=status.st_ino,
         modified=status.st_mtime_ns,
-        sketch=_sketch(data[:_END]),
     )
-
-
-def in_common(first: Identity, second: Identity) -> float:
-    """Share of lines that two contents have in common, 0 to 1, estimated from their sketches."""
-    both = sorted({*first.sketch, *second.sketch})[:_SKETCH]
-    if not both:
-        return 0.0
-    shared = {*first.sketch} & {*second.sketch}
-    return sum(line in shared for line in both) / len(both)
 
 
 def place_of_file(workspace: Workspace, absolute: Path) -> Place | None:
@@ -244,11 +231,6 @@ def _content(descriptor: int, size: int) -> bytes:
     return os.pread(descriptor, _END, 0) + os.pread(descriptor, _END, size - _END)
 
 
-def _sketch(data: bytes) -> tuple[int, ...]:
-    lines = {zlib.crc32(line.strip()) for line in data.split(b"\n") if line.strip()}
-    return tuple(sorted(lines)[:_SKETCH])
-
-
 def _repository(path: Path) -> Path | None:
     """The root of the innermost repository that contains a path."""
     for folder in list(path.parents)[:_MAX_DEPTH]:
@@ -295,9 +277,7 @@ class NoteRecords:
             folder = os.fspath(self._workspace.root / FOLDER)
             with os.scandir(folder) as listing:
                 names = sorted(
-                    entry.name
-                    for entry in listing
-                    if entry.name.endswith(".md") and is_used(folder, entry.name)
+                    entry.name for entry in listing if entry.name.endswith(".md") and is_used(entry.name)
                 )
         except OSError:
             return found

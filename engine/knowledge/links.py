@@ -49,7 +49,6 @@ class Link:
     line: int  # from 1
     target: str  # the file or folder it leads to; for an entry, its marker file
     reference: Reference
-    also: tuple[str, ...] = ()  # other references to it on the same line, as written
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +75,14 @@ class Links:
         """All resolved references, by source and position."""
         found: list[Link] = []
         for source in self._sources:
-            seen: dict[tuple[int, str], int] = {}
+            seen: set[tuple[int, str]] = set()
             for line, mail in source.mails:
                 what = f"a skill contains a mail id: {mail}"
                 self._report(source.path, line, what, "include it in the skill itself, or remove it")
             for reference in source.references:
                 target = self._target(source.path, reference)
-                if (at := seen.get((reference.line, target))) is not None:
-                    found[at] = replace(found[at], also=(*found[at].also, reference.target))
-                elif target and target != source.path:
-                    seen[reference.line, target] = len(found)
+                if target and target != source.path and (reference.line, target) not in seen:
+                    seen.add((reference.line, target))
                     found.append(Link(source.path, reference.line, target, reference))
                     self._check_skill_link(source.path, reference, target)
         return tuple(found)

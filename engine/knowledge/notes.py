@@ -5,11 +5,11 @@ exists, its content and ``st_dev:st_ino`` are used to find it again:
 
 - A rename is certain if exactly one file has the same content, no notes of its own, and the same inode and
   mtime (or if the inode is unknown, as on another machine).
-- Anything less is a question for the person, and until it is answered the notes belong to neither file: the
-  same inode with other content (inodes are reused at once), the same content with another inode or in several
-  copies, similar content, or another file at the path while the old one exists elsewhere.
-- A file at its own path is the same file, whatever its inode: editors, ``git restore`` and checkouts change
-  it. If most lines changed too, another file with most of the old ones may be the old one.
+- Anything less is a question for the person, and until it is answered the notes belong to no file: nothing
+  with the same content, the same content with another inode or in several copies, or another file at the path
+  while the old one exists elsewhere.
+- A file at its own path is the same file, whatever its inode and content: editors, ``git restore`` and
+  checkouts change both.
 
 A missing file is searched for in its repository, or else in its own folder: at most 20,000 names and 64
 contents, without hidden folders and tool folders. If the search hits these limits, nothing is certain. Notes
@@ -37,7 +37,6 @@ from engine.knowledge.bindings import (
     Place,
     Sighting,
     identity_of,
-    in_common,
     place_of_file,
     rebound,
     size_of,
@@ -74,7 +73,6 @@ class Rebinding:
     notes: str  # the notes file, workspace-relative
     path: str  # the path in the notes
     why: str  # why it is unclear, one clause
-    candidates: tuple[Candidate, ...]  # possible files, likeliest first; may be empty
 
 
 class NoteFiles:
@@ -118,7 +116,7 @@ class NoteFiles:
             return None if now is None else self._renamed_to(place, now)
         if now is not None:
             seen = record.seen
-            if seen is not None and self._whereabouts.originals(seen, place, now):
+            if seen is not None and self._whereabouts.is_elsewhere(seen, place, now):
                 return None
             if seen is None or seen.identity != now:
                 self._remember(record.notes, record.key, place, now)
@@ -135,14 +133,10 @@ class NoteFiles:
         return tuple(sorted(questions, key=lambda question: (question.path, question.notes)))
 
     def question(self, path: str | Path) -> Rebinding | None:
-        """The open question about a file, as the file with notes or as a candidate."""
+        """The open question about the notes of a path."""
         place = self._records.find(path)
         keys = {place.key, str(place.absolute)} if place is not None else {str(path)}
-        for question in self.questions():
-            others = {name for each in question.candidates for name in (each.path, each.absolute)}
-            if question.path in keys or keys & others:
-                return question
-        return None
+        return next((question for question in self.questions() if question.path in keys), None)
 
     def edit_for(self, item: Item, origin: Origin) -> Edit:
         """The edit for a harvested note: in the notes of its file, or in the facts if the file is missing."""
@@ -237,15 +231,14 @@ class NoteFiles:
         place = self._records.place(record)
         now = identity_of(place.absolute)
         if now is not None:
-            moved = self._whereabouts.originals(seen, place, now)
-            why = "there may be another file at its path"
-            return Rebinding(record.notes, record.key, why, tuple(moved)) if moved else None
+            why = "another file is at its path"
+            is_elsewhere = self._whereabouts.is_elsewhere(seen, place, now)
+            return Rebinding(record.notes, record.key, why) if is_elsewhere else None
         target = self._whereabouts.certain(record, place)
         if target is not None:
             self._bind(record, *target)
             return None
-        candidates = tuple(self._whereabouts.candidates(seen, place))
-        return Rebinding(record.notes, record.key, "the file no longer exists", candidates)
+        return Rebinding(record.notes, record.key, "the file no longer exists")
 
     def _bind(self, record: NoteRecord, place: Place, identity: Identity) -> FileNotes:
         self._files.update(
@@ -280,18 +273,6 @@ MAX_CONTENTS = 64
 """Maximum number of files read in a search."""
 
 _TOOLS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build", "scratch"})
-
-SIMILAR = 0.5
-"""Share of common lines from which a file is a candidate."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A file that may be the missing one."""
-
-    path: str  # as in notes
-    absolute: str
-    why: str  # the evidence, one clause
 
 
 class Whereabouts:
@@ -333,49 +314,15 @@ class Whereabouts:
         name, _, inside = record.key.partition("/")
         return Place(record.key, near.root / inside, near.root) if name == near.root.name else None
 
-    def originals(self, seen: Sighting, place: Place, now: Identity) -> list[Candidate]:
-        """The files that a path's file may have become when another one, such as a stub, took its place: with
-        its content, or with most of its lines where the path has few of them.
-        """
+    def is_elsewhere(self, seen: Sighting, place: Place, now: Identity) -> bool:
+        """Whether a path's file was moved, and another one, such as a stub, took its place."""
         then = seen.identity
         if now.fingerprint == then.fingerprint or (now.device, now.inode) == (then.device, then.inode):
-            return []
-        exact = [
-            Candidate(found.key, str(found.absolute), "this is the original file; another one is at its path")
-            for path, identity in Search(place).of_size(then.size)
-            if identity.fingerprint == then.fingerprint
-            and is_same_file(then, identity)
-            and (found := place_of_file(self._workspace, path)) is not None
-        ]
-        if exact or not then.sketch or in_common(then, now) >= SIMILAR:
-            return exact
-        return [candidate for weight, candidate in self._like(seen, place) if weight >= 1.0]
-
-    def candidates(self, seen: Sighting, place: Place) -> Iterator[Candidate]:
-        """Possible matches for a missing file, likeliest first."""
-        yield from (candidate for _, candidate in self._like(seen, place))
-
-    def _like(self, seen: Sighting, place: Place) -> list[tuple[float, Candidate]]:
-        """The candidates with their weights, from 1 on for most of the content, heaviest first."""
-        found: list[tuple[float, Candidate]] = []
-        for path, identity in Search(place).like(place.absolute, seen.identity):
-            target = place_of_file(self._workspace, path)
-            if target is None or self._records.of(target) is not None:
-                continue
-            common = in_common(seen.identity, identity)
-            inode = (identity.device, identity.inode) == (seen.identity.device, seen.identity.inode)
-            if identity.fingerprint == seen.identity.fingerprint:
-                weight, why = 3.0 + inode, "the same content" + ("" if inode else ", perhaps a copy")
-            elif common >= SIMILAR:
-                weight, why = 1.0 + common, f"{common:.0%} of the lines in common"
-            elif inode:
-                weight, why = 0.5, "the same inode, but other content"
-            elif path.name == place.absolute.name:
-                weight, why = 0.2, "the same name, but other content"
-            else:
-                continue
-            found.append((weight, Candidate(target.key, str(target.absolute), why)))
-        return sorted(found, key=lambda each: (-each[0], each[1].path))
+            return False
+        return any(
+            identity.fingerprint == then.fingerprint and is_same_file(then, identity)
+            for _, identity in Search(place).of_size(then.size)
+        )
 
 
 class Search:
@@ -387,23 +334,7 @@ class Search:
 
     def of_size(self, size: int) -> Iterator[tuple[Path, Identity]]:
         """The files of a given size."""
-        yield from self._identified(path for path, status in self._files() if status.st_size == size)
-
-    def like(self, name: Path, identity: Identity) -> Iterator[tuple[Path, Identity]]:
-        """Files with the same size, inode, name or suffix, in that order."""
-        ranked: list[tuple[int, Path]] = []
-        for path, status in self._files():
-            if status.st_size == identity.size:
-                ranked.append((0, path))
-            elif (status.st_dev, status.st_ino) == (identity.device, identity.inode):
-                ranked.append((1, path))
-            elif path.name == name.name:
-                ranked.append((2, path))
-            elif path.suffix == name.suffix and identity.size / 2 <= status.st_size <= identity.size * 2:
-                ranked.append((3 + (path.parent != name.parent), path))
-        yield from self._identified(path for _, path in sorted(ranked))
-
-    def _identified(self, paths: Iterator[Path]) -> Iterator[tuple[Path, Identity]]:
+        paths = (path for path, status in self._files() if status.st_size == size)
         for number, path in enumerate(paths):
             if number == MAX_CONTENTS:
                 self.is_cut = True

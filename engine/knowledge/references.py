@@ -30,8 +30,6 @@ class Reference:
     start: int  # index of its first character in the text
     end: int  # index after its last character
     line: int  # of the file, from 1
-    section: str = ""  # the heading after ``#``
-    label: str = ""  # the text shown instead of the target
     sure: bool = False
     """Whether it is almost certainly a reference. Others count only if they resolve."""
 
@@ -106,8 +104,6 @@ class _Text:
                     match[1].strip(),
                     match.start(),
                     match.end(),
-                    section=(match[2] or "").strip(),
-                    label=(match[3] or "").strip(),
                     sure=True,
                 )
         prose = _blank(prose, taken)
@@ -116,7 +112,7 @@ class _Text:
             for match in pattern.finditer(prose):
                 taken.append(match.span())
                 target = match[2] or match[3] if pattern is _LINK else match[2]
-                yield from self._link(match[1].strip(), target, *match.span())
+                yield from self._link(target, *match.span())
         prose = _blank(prose, taken)
         prose = _blank(prose, [match.span() for match in _URL.finditer(prose)])
         yield from self._see_also(prose)
@@ -125,11 +121,10 @@ class _Text:
                 continue  # a plain word, as most are
             yield from self._token(prose, match.start(), match.end(), in_code=False)
 
-    def _link(self, label: str, target: str, start: int, end: int) -> Iterator[Reference]:
-        path, _, section = target.partition("#")
-        path = unquote(path.partition("?")[0])
+    def _link(self, target: str, start: int, end: int) -> Iterator[Reference]:
+        path = unquote(target.partition("#")[0].partition("?")[0])
         if path and not _SCHEME.match(target) and not path.startswith("/") and is_path(path):
-            yield self._reference("link", path, start, end, section=unquote(section), label=label, sure=True)
+            yield self._reference("link", path, start, end, sure=True)
 
     def _code(self, prose: str, start: int, end: int) -> Iterator[Reference]:
         """The reference in inline code, if all of it is one path or name."""
@@ -177,12 +172,10 @@ class _Text:
         start: int,
         end: int = 0,
         *,
-        section: str = "",
-        label: str = "",
         sure: bool = False,
     ) -> Reference:
         line = self._first_line + bisect_right(self._breaks, start - 1 if start else -1)
-        return Reference(kind, target, start, end or start + len(target), line, section, label, sure)
+        return Reference(kind, target, start, end or start + len(target), line, sure)
 
 
 def is_path(text: str) -> bool:

@@ -1,12 +1,10 @@
 """Finds existing knowledge that is equal or nearly equal to a text.
 
 A lost fact is worse than a duplicate. Two texts are therefore the same only if all distinguishing details
-agree, they are close in meaning by the built-in vectors, and they share most
-words in much the same order. ``tests/knowledge/test_similarity.py`` measures this and prints the table from
-which the threshold was chosen.
+agree and they share nearly all words in much the same order (``tests/knowledge/test_similarity.py``).
 
-A number, a name, a path or a "not" hardly affects word similarity but changes the meaning. They are therefore
-compared separately, exactly and in order, before any similarity counts.
+A number, a name, a path or a "not" hardly affects the words but changes the meaning. They are therefore
+compared separately, exactly and in order.
 """
 
 from __future__ import annotations
@@ -14,9 +12,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,22 +22,11 @@ from engine.knowledge.category_files import DONE, Entry
 from engine.knowledge.item import normalised
 
 if TYPE_CHECKING:
-    import numpy
-    from numpy.typing import NDArray
-
-    Floats = NDArray[numpy.float32]
     from engine.knowledge.item import Item
-
-SAME = 0.85
-"""Similarity from which two texts count as the same."""
-
-MEANING = 0.6
-"""Weight of the vectors in a similarity; the rest is the weight of the words."""
 
 MIN_ORDER = 0.75
 """Minimum share of word pairs in the same order: "A before B" is not "B before A"."""
 
-_NEAREST = 12
 _MIN_WORDS = 3
 _LONG = 6
 
@@ -56,16 +43,16 @@ class SimilarEntries:
     """Finds entries by similarity."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self._entries: list[Entry] = []
-        self._table: Floats | None = None
+        self._alike: dict[object, list[Entry]] = {}
         self._equal: dict[str, Entry] = {}
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
         self._equal.setdefault(normalised(entry.text), entry)
-        self._entries.append(entry)
-        self._table = None
+        if len(entry.text) <= READ:
+            signs = signs_of(entry.text)
+            self._alike.setdefault((signs.exact, signs.polar), []).append(entry)
 
     def find(self, text: str) -> Match | None:
         """The entry equivalent to a text: the first with equal words, else the most similar."""
@@ -74,109 +61,29 @@ class SimilarEntries:
             return Match(same, 1.0)
         if len(text) > READ:
             return None
-        best: Match | None = None
-        for entry, meaning in self.nearest(text):
-            if len(entry.text) > READ:
-                continue
-            found = similarity(signs_of(text), signs_of(entry.text), meaning)
-            if found >= SAME and (best is None or found > best.similarity):
-                best = Match(entry, found)
-        return best
-
-    def nearest(self, text: str, limit: int = _NEAREST) -> list[tuple[Entry, float]]:
-        """The entries nearest in meaning with their cosines, nearest first."""
-        if not self._entries:
-            return []
-        import numpy  # noqa: PLC0415 — slow to import, and not needed to read entries
-
-        if self._table is None:
-            self._table = vectors().embed([entry.text for entry in self._entries])
-        near = self._table @ vectors().embed([text])[0]
-        order = numpy.argsort(-near, kind="stable")[:limit]
-        return [(self._entries[at], float(near[at])) for at in order]
+        mine = signs_of(text)
+        alike = self._alike.get((mine.exact, mine.polar), ())
+        found = [Match(entry, similarity(mine, signs_of(entry.text))) for entry in alike]
+        best = max(found, key=lambda each: each.similarity, default=None)
+        return best if best is not None and best.similarity else None
 
 
-MAX_CACHED = 10_000
-"""Number of cached vectors beyond which the cache is cleared."""
+def similarity(item: Signs, entry: Signs) -> float:
+    """Share of the words that a new text and an existing entry have in common, below 1; 0 if they may mean
+    something else.
 
-
-class CachedVectors:
-    """Embeds each text once."""
-
-    def __init__(self, embed: Callable[[Sequence[str]], Floats]) -> None:
-        self._embed = embed
-        self._rows: dict[str, Floats] = {}
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """float32 ``[len(texts), D]``, rows of length 1 or of zeros."""
-        import numpy  # noqa: PLC0415 — slow to import, and not needed to read entries
-
-        rows = self._rows if len(self._rows) <= MAX_CACHED else {}
-        new = list(dict.fromkeys(text for text in texts if text not in rows))
-        if new:
-            rows.update(zip(new, self._embed(new), strict=True))
-        self._rows = rows
-        return numpy.stack([rows[text] for text in texts])
-
-
-@cache
-def vectors() -> CachedVectors:
-    """The built-in vectors, cached because a harvest compares with the same lines many times."""
-    from engine.search.embeddings import LocalEmbedder  # noqa: PLC0415 — imports numpy
-
-    return CachedVectors(LocalEmbedder().embed)
-
-
-def similarity(item: Signs, entry: Signs, meaning: float) -> float:
-    """Similarity of a new text and an existing entry, 0 to 1; 0 if any detail differs.
-
-    The new text may not contain a word that the entry lacks; a long entry may contain one more word.
-
-    ``meaning`` is the cosine of their vectors.
+    The new text may not contain a word that the entry lacks; a long entry may contain one more word. "It is
+    called by the gateway" is not "it calls the gateway".
     """
-    if difference(item, entry):
+    if item.is_passive != entry.is_passive or difference(item, entry):
         return 0.0
-    mine = [word for word in item.words if word not in COMMON]
-    there = [word for word in entry.words if word not in COMMON]
+    mine, there = _content(item), _content(entry)
     more = len({*there} - {*mine})
     if {*mine} - {*there} or more > (len({*mine}) >= _LONG) or len(mine) + len(item.exact) < _MIN_WORDS:
         return 0.0
-    turned = _reordered(item, mine, there), _reordered(entry, there, mine)
-    if item.is_passive != entry.is_passive and turned == (mine, there):
-        return 0.0  # "it is called by the gateway" is not "it calls the gateway"
-    mine, there = turned
     if order(mine, there) < MIN_ORDER or _are_exchanged(mine, there):
         return 0.0
-    return MEANING * max(meaning, 0.0) + (1 - MEANING) * overlap(mine, there)
-
-
-def _reordered(signs: Signs, words: list[str], other: Sequence[str]) -> list[str]:
-    """The words reordered like those of the other text, if grammar gives both the same meaning.
-
-    "On every machine the tests run" equals "the tests run on every machine": a leading prepositional phrase
-    may move to the end. "The queue is drained by workers" equals "workers drain the queue": the agent after
-    "by" may move to the front, whereas "the queue drains workers" means something else.
-    """
-    if signs.words and signs.words[0] in _PREPOSITIONS:
-        for cut in range(1, len(words)):
-            if words[cut:] + words[:cut] == list(other):
-                return words[cut:] + words[:cut]
-    if signs.is_passive and "by" in signs.words:
-        at = signs.words.index("by")
-        before = [word for word in signs.words[:at] if word not in COMMON]
-        behind = [word for word in signs.words[at:] if word not in COMMON]
-        if len(behind) and before and before + behind == words:
-            for verb in range(1, len(before) + 1):
-                # The agent, the verb, and what it is done to.
-                for end in range(1, len(behind) + 1):
-                    turned = behind[:end] + before[verb - 1 : verb] + before[: verb - 1]
-                    turned += before[verb:] + behind[end:]
-                    if turned == list(other):
-                        return turned
-    return words
-
-
-_PREPOSITIONS = frozenset({"on", "in", "at", "for", "from", "with", "as", "during", "via"})
+    return min(overlap(mine, there), 0.99)
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
@@ -464,7 +371,6 @@ def supersedes(item: Item, decisions: Sequence[Entry]) -> Entry | None:
     current = [entry for entry in decisions if entry not in replaced]
     if not current:
         return None
-    table = vectors().embed([item.text, *(_claim(text_without_link(entry)) for entry in current)])
     mine = signs_of(item.text)
     has_cue = _CUE.search(item.text) is not None
     ranked: list[tuple[float, int]] = []
@@ -473,7 +379,7 @@ def supersedes(item: Item, decisions: Sequence[Entry]) -> Entry | None:
         if _is_other_value(signs_of(_claim(item.text)), claim):
             ranked.append((1.0 + overlap(mine.words, claim.words), at))
         elif has_cue:
-            score = _relatedness(mine, claim, float(table[0] @ table[at + 1]))
+            score = _relatedness(mine, claim)
             if entry.day and entry.day in item.text:
                 score += _NAMED_DAY
             if score >= SAME_TOPIC:
@@ -493,14 +399,13 @@ def finished(item: Item, tasks: Sequence[Entry]) -> Entry | None:
         return exact[-1]
     if not current or _UNFINISHED.search(item.text):
         return None
-    table = vectors().embed([item.text, *(entry.text for entry in current)])
     mine = signs_of(item.text)
     ranked: list[tuple[float, int]] = []
     for at, entry in enumerate(current):
         theirs = signs_of(entry.text)
         if _identities(mine) and _identities(theirs) and not _identities(mine) & _identities(theirs):
             continue
-        score = _relatedness(mine, theirs, float(table[0] @ table[at + 1]))
+        score = _relatedness(mine, theirs)
         if score >= SAME_TASK:
             ranked.append((score, at))
     found = _clear_best(ranked)
@@ -517,12 +422,10 @@ def _claim(text: str) -> str:
     return _REASON.split(text, maxsplit=1)[0]
 
 
-def _relatedness(first: Signs, second: Signs, meaning: float) -> float:
-    """How closely two texts are related, 0 to 1."""
-    here = {*_content(first), *first.exact}
-    there = {*_content(second), *second.exact}
-    shared = len(here & there) / min(len(here), len(there)) if here and there else 0.0
-    return 0.5 * max(meaning, 0.0) + 0.5 * shared
+def _relatedness(first: Signs, second: Signs) -> float:
+    """How closely two texts are related: the share of the shorter one's words in the other, 0 to 1."""
+    here, there = ({*_content(each), *each.exact} for each in (first, second))
+    return len(here & there) / min(len(here), len(there)) if here and there else 0.0
 
 
 def _is_other_value(first: Signs, second: Signs) -> bool:

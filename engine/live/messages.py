@@ -72,18 +72,6 @@ def find_message(engine: HasConversations, name: str, session: str = "") -> Spok
     return _from_end(engine, said, max(1, number), "")
 
 
-def message_before(engine: HasConversations, message: SpokenMessage) -> SpokenMessage:
-    """The person's previous message in the same conversation; raises ``TranscriptError`` if there is none."""
-    key = engine.turns.question_before(message.key)
-    if key is None:
-        raise TranscriptError(
-            f"turn {message.turn} is the first message; there is no earlier prompt to compare with",
-            where=message.path,
-            hint="choose a later turn",
-        )
-    return _at(engine, key)
-
-
 def _newest(engine: HasConversations, conversation: Conversation, number: int) -> SpokenMessage:
     said = [
         str(TurnKey(conversation.path, ordinal))

@@ -1,50 +1,146 @@
-"""The probes of a workspace: edited, run and recorded.
+"""Probes: the user's regression tests for memory, each a question and the evidence its prompt must hold.
 
-A run answers: is the evidence in the prompt, and if not, why? Questions are compiled without the gate, so
-that a run costs nothing and depends only on the workspace and the day. The search uses the question as it
-is, whereas the compiler adds the keywords of active topics: the rank shows what search alone would find.
-
-Results are recorded run by run: ``logs/probes-YYYY-MM.jsonl``, append-only (design 2).
+``probes.yaml`` is a list of ``{question, expect, budget?, note?, id?}``; ``expect`` is a list of
+``{path, lines?}`` and ``{text}``. A file is found if a section of the prompt comes from it; lines of it, if
+``ENOUGH`` of their words stand in those sections; a text, if a section contains it, whatever its case, white
+space and emphasis. Questions are compiled without the gate, so that a run costs nothing and depends only on
+the workspace and the day.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from engine.context.delimiters import one_line
-from engine.errors import AutopoiesisError, BudgetError, Problem
-from engine.probes import file, places
-from engine.probes.file import MIN_BUDGET, PROBES_PATH, ProbeFile
-from engine.probes.model import Comparison, Evidence, Expectation, Probe, Result, Run, Turned, span_of
-from engine.probes.places import Coverage
+from engine.errors import AutopoiesisError, BudgetError, DocumentError, PathRefused, Problem
+from engine.store import yamltext
 from engine.store.change import commit_change, commit_message
-from engine.store.monthly import MonthlyLog, Record
-from engine.store.paths import shown
+from engine.store.documents import edit_yaml
+from engine.store.paths import shown, split_relative
+from engine.store.yamledit import CannotEdit
 
 if TYPE_CHECKING:
-    from engine.context.compiled import Compiled, LeftOut, Section
+    from engine.context.compiled import Compiled, Section
     from engine.context.revisions import Opened
     from engine.search.results import SearchResult
     from engine.settings.model import Config
     from engine.store.files import Files
+    from engine.store.paths import Workspace
     from engine.store.repository import Repository
 
-_HINT = "see: autopoiesis probe list"
+PROBES_PATH = "probes.yaml"
+MAX_BYTES = 512 * 1024
+MIN_BUDGET = 256
+ENOUGH = 0.6
+"""Share of the words of expected lines that must be in the prompt."""
+DEPTH = 200
+"""Search results to look for the evidence in."""
+FORM = "write “- question: …” and below it “expect:” with “- path: …”, “lines: 12-40” or “- text: …”"
+
 _SUBJECT = 36
 """Maximum characters of a question in a commit subject."""
+_LINES = re.compile(r"(.+):(\d{1,9}(?:-\d{1,9})?)", re.DOTALL)
+_NAME = re.compile(r"\S*(?:/\S|\.(?:md|txt|jsonl|ya?ml)\Z)\S*", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+")
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """A run, its comparison with the previous one, and the entries that could not be run."""
+class Expectation:
+    """Expected evidence: lines of a file, a file, or a text."""
 
-    run: Run
-    comparison: Comparison
+    path: str = ""  # empty for a text
+    lines: str = ""  # ``"12-40"`` or ``"12"``, 1-based and inclusive; empty for the whole file
+    text: str = ""  # empty for a file
+
+    def __str__(self) -> str:
+        """Its name in results: ``path``, ``path:12-40`` or ``“text”``."""
+        if not self.path:
+            return f"“{self.text}”"
+        return f"{self.path}:{self.lines}" if self.lines else self.path
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """First and last line; ``None`` for the whole file or a text."""
+        first, _, last = self.lines.partition("-")
+        return (int(first), int(last or first)) if first else None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question and the evidence its prompt must hold."""
+
+    id: str  # derived from the question if the file has none
+    question: str
+    expect: tuple[Expectation, ...]  # at least one
+    budget: int | None = None  # tokens for prompt and reply reserve; ``None``: the workspace's setting
+    note: str = ""  # free text
+    line: int = field(default=0, compare=False)  # first line in ``probes.yaml``; 0 if not from the file
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Result of one expectation."""
+
+    expect: str  # as text
+    found: bool
+    section: str = ""  # label and lines of the section that holds most of it; empty if none holds any
+    share: float = 0.0  # of the expected words that are in the prompt, 0 to 1
+    rank: int | None = None  # position in the search results, from 1; ``None`` if not in the first 200
+    why: str = ""  # why it is missing, one clause; empty if found
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Result of one probe."""
+
+    id: str
+    question: str
+    tokens: int  # of the prompt; 0 if it could not be compiled
+    budget: int  # tokens; 0 likewise
+    evidence: tuple[Evidence, ...]  # one for each expectation, in order
+
+    @property
+    def passed(self) -> bool:
+        """True if all evidence was found."""
+        return all(evidence.found for evidence in self.evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Results of several probes."""
+
+    at: str  # ISO 8601, UTC
+    commit: str  # the newest commit, if any
+    results: tuple[Result, ...]  # one for each probe, in order
     problems: tuple[Problem, ...] = ()  # in ``probes.yaml``
     notes: tuple[str, ...] = ()  # what could not be read of a past state, one line each
+    expectations: int = field(init=False)
+    found: int = field(init=False)  # expectations found in their prompts
+    recall: float = field(init=False)  # ``found`` of ``expectations``, 0 to 1; 1 if there are none
+
+    def __post_init__(self) -> None:
+        evidence = [each for result in self.results for each in result.evidence]
+        found = sum(each.found for each in evidence)
+        object.__setattr__(self, "expectations", len(evidence))
+        object.__setattr__(self, "found", found)
+        object.__setattr__(self, "recall", found / len(evidence) if evidence else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFile:
+    """The probes of a workspace, and the problems in their file."""
+
+    probes: tuple[Probe, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +150,20 @@ class ProbeChange:
     probe: Probe
     commit: str  # object name; empty if there is none
     why: str  # why there is no commit
-    odd: tuple[str, ...] = ()  # warnings about an added probe, one clause each
+
+
+class ProbedEngine(Protocol):
+    """The part of ``engine.engine.Engine`` that probes need."""
+
+    files: Files
+
+    def compile(self, text: str, *, budget: int | None = None, ask: bool = True) -> Compiled:
+        """The prompt for a message."""
+        ...
+
+    def search(self, query: str, *, limit: int = 10) -> Sequence[SearchResult]:
+        """Search results, best first."""
+        ...
 
 
 class Probes:
@@ -74,11 +183,14 @@ class Probes:
         self._repository = repository
         self._config = config
         self._clock = clock
-        self._log = ProbeLog(files, clock)
 
     def read(self) -> ProbeFile:
-        """The probes and the problems in their file; see ``file.read``."""
-        return file.read(self._files)
+        """The probes; none if there is no file. An invalid entry is a problem, and so is a broken file.
+
+        Raises:
+            PathRefused, DocumentError: The file cannot be read at all.
+        """
+        return parse(self._files.find(PROBES_PATH) or b"")
 
     def find(self, name: str) -> Probe:
         """The probe with an id or a unique prefix of it.
@@ -86,30 +198,20 @@ class Probes:
         Raises:
             AutopoiesisError: None or several match.
         """
-        probes = self.read().probes
-        found = [probe for probe in probes if probe.id == name]
-        found = found or [probe for probe in probes if name and probe.id.startswith(name)]
-        if not found:
-            raise AutopoiesisError(f"no probe {shown(name)}", where=PROBES_PATH, hint=_HINT)
-        if len(found) > 1:
-            what = f"{len(found)} probes match {shown(name)}"
-            raise AutopoiesisError(what, where=PROBES_PATH, hint="give more of the id")
+        found = [probe for probe in self.read().probes if name and probe.id.startswith(name)]
+        found = [probe for probe in found if probe.id == name] or found
+        if len(found) != 1:
+            what = f"{len(found)} probes match {shown(name)}" if found else f"no probe {shown(name)}"
+            raise AutopoiesisError(what, where=PROBES_PATH, hint="see: autopoiesis probe list")
         return found[0]
 
     def add(
-        self,
-        question: str,
-        expect: Sequence[Expectation],
-        *,
-        budget: int | None = None,
-        note: str = "",
-        force: bool = False,
+        self, question: str, expect: Sequence[Expectation], *, budget: int | None = None, note: str = ""
     ) -> ProbeChange:
         """Adds a probe at the end of the file and commits the file.
 
         Args:
             budget: Tokens for prompt and reply reserve.
-            force: Accept files and lines that do not exist.
 
         Raises:
             AutopoiesisError: Question or evidence is empty, a file or line does not exist, or the question is
@@ -118,37 +220,23 @@ class Probes:
             WriteFailed, ReadOnly: The file was not changed.
         """
         question = question.strip()
-        if not question:
-            raise AutopoiesisError("a probe needs a question")
-        if not expect:
-            raise AutopoiesisError("a probe needs expected evidence", hint="give it with --expect")
-        if budget is not None and budget < MIN_BUDGET:
-            hint = f"use at least {MIN_BUDGET} tokens"
-            raise AutopoiesisError(f"{budget} is not a valid budget", hint=hint)
-        odd = [(each, why) for each in dict.fromkeys(expect) if (why := places.missing(self._files, each))]
-        refused = next((why for each, why in odd if each.path), "")
-        if refused and not force:
-            raise AutopoiesisError(refused, hint="correct it, use text:… for a text, or add --force")
-        added: list[Probe] = []
+        if not question or not expect:
+            raise AutopoiesisError(
+                "a probe needs a question and expected evidence", hint="see: probe add --help"
+            )
+        for each in expect:
+            if why := _missing(self._files, each):
+                raise AutopoiesisError(why, hint="correct it, or use text:… for a text")
+        probe = Probe(id_of(question), question, tuple(dict.fromkeys(expect)), budget, note.strip())
 
         def change(data: bytes | None) -> bytes:
-            known = file.parse(data or b"")
-            same = next((probe for probe in known.probes if probe.question == question), None)
-            if same is not None:
-                raise AutopoiesisError(
-                    f"already has this question, as {same.id}",
-                    where=f"{PROBES_PATH}:{same.line}",
-                    hint="add the evidence there, or remove it first",
-                )
-            taken = frozenset(probe.id for probe in known.probes)
-            probe = Probe(
-                file.id_of(question, taken), question, tuple(dict.fromkeys(expect)), budget, note.strip()
-            )
-            added[:] = [probe]
-            return file.with_entry(data or b"", file.entry_of(probe))
+            known = parse(data or b"")
+            if any(each.id == probe.id for each in known.probes):
+                raise AutopoiesisError(f"already has this question, as {probe.id}", where=PROBES_PATH)
+            return _edited(data or b"", len(_nodes(data or b"")), probe)
 
         self._files.update(PROBES_PATH, change)
-        return self._commit("add", added[0], tuple(why for _, why in odd))
+        return self._commit("add", probe)
 
     def remove(self, name: str) -> ProbeChange:
         """Removes a probe, by its id or a unique prefix, and commits the file.
@@ -160,124 +248,193 @@ class Probes:
         """
         with self._files.lock():
             probe = self.find(name)
-            self._files.update(PROBES_PATH, lambda data: file.without_entry(data or b"", probe))
-        return self._commit("remove", probe)
 
-    def latest(self, probes: Iterable[Probe]) -> dict[str, Earlier]:
-        """The last recorded result of each probe that has one, by id."""
-        return self._log.latest(probe.id for probe in probes)
+            def change(data: bytes | None) -> bytes:
+                lines = [node.line for node in _nodes(data or b"")]
+                return _edited(data or b"", lines.index(probe.line), None)
+
+            self._files.update(PROBES_PATH, change)
+        return self._commit("remove", probe)
 
     def run(
         self,
         engine: ProbedEngine,
         names: Sequence[str] = (),
         *,
+        past: Opened | None = None,
         budget: int | None = None,
-        record: bool = True,
         progress: Progress | None = None,
-    ) -> Report:
-        """Runs probes and compares them with earlier results.
+    ) -> Run:
+        """Runs probes, without changing anything but the search index.
 
         Args:
             names: Ids or unique prefixes; all probes by default.
+            past: A past state of the memory to run the current probes against.
             budget: Tokens for every prompt, instead of the probes' own and the workspace's.
-            record: Append the results to the log, unless the workspace is read-only.
-
-        Raises:
-            AutopoiesisError: As ``find``.
-            WriteFailed: The results were not recorded.
-        """
-        known = self.read()
-        results = run(engine, self._named(known, names), budget=budget, progress=progress)
-        commit = self._repository().revision() or ""
-        done = Run.of(self._clock().isoformat(), commit, results)
-        comparison = self._log.compare(done, budget)
-        if record and results and not self._files.read_only:
-            self._log.record(done, budget)
-        return Report(done, comparison, known.problems)
-
-    def recall(
-        self,
-        past: Opened,
-        names: Sequence[str] = (),
-        *,
-        budget: int | None = None,
-        progress: Progress | None = None,
-    ) -> Report:
-        """Runs the current probes against a past state of the memory.
-
-        Nothing is recorded or compared: the log is a series of the current state over time. ``names``,
-        ``budget`` and ``progress`` are as for ``run``.
+            progress: Called with the number of probes done and in total.
 
         Raises:
             AutopoiesisError: As ``find``.
         """
         known = self.read()
-        results = run(past.engine, self._named(known, names), budget=budget, progress=progress)
-        done = Run.of(self._clock().isoformat(), past.commit.revision, results)
-        return Report(done, Comparison(), known.problems, past.problems)
+        probes = tuple(dict.fromkeys(self.find(name) for name in names)) if names else known.probes
+        results: list[Result] = []
+        for probe in probes:
+            results.append(_run(engine if past is None else past.engine, probe, budget or probe.budget))
+            if progress is not None:
+                progress(len(results), len(probes))
+        commit = past.commit.revision if past is not None else self._repository().revision() or ""
+        notes = past.problems if past is not None else ()
+        return Run(self._clock().isoformat(), commit, tuple(results), known.problems, notes)
 
-    def _named(self, known: ProbeFile, names: Sequence[str]) -> tuple[Probe, ...]:
-        return tuple(dict.fromkeys(self.find(name) for name in names)) if names else known.probes
-
-    def _commit(self, what: str, probe: Probe, odd: tuple[str, ...] = ()) -> ProbeChange:
-        message = commit_message(
-            "maintenance", f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
-        )
+    def _commit(self, what: str, probe: Probe) -> ProbeChange:
+        subject = f"probe {what} {probe.id}: {one_line(probe.question, _SUBJECT)}"
         wanted = self._config().git.auto_commit
+        message = commit_message("maintenance", subject)
         done = commit_change(self._repository, [PROBES_PATH], message, wanted=wanted)
-        return ProbeChange(probe, done.revision, done.why, odd)
+        return ProbeChange(probe, done.revision, done.why)
 
 
-DEPTH = 200
-"""Search results to look for the evidence in."""
-
-Progress = Callable[[int, int], None]
+# The file.
 
 
-class ProbedEngine(Protocol):
-    """The part of ``engine.engine.Engine`` that probes need."""
-
-    files: Files
-
-    def compile(self, text: str, *, budget: int | None = None, ask: bool = True) -> Compiled:
-        """The prompt for a message."""
-        ...
-
-    def search(self, query: str, *, limit: int = 10) -> Sequence[SearchResult]:
-        """Search results, best first."""
-        ...
+def id_of(question: str) -> str:
+    """A stable id for a question that has none in the file."""
+    words = " ".join(unicodedata.normalize("NFC", question).casefold().split())
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
-def run(
-    engine: ProbedEngine,
-    probes: Sequence[Probe],
-    *,
-    budget: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[Result, ...]:
-    """Runs probes against a workspace, without changing anything but its search index.
+def parse(data: bytes) -> ProbeFile:
+    """The probes in a file, and its problems."""
+    try:
+        nodes = _nodes(data)
+    except DocumentError as error:
+        line = int(error.where.rpartition(":")[2] or 0) if ":" in error.where else 0
+        return ProbeFile(problems=(Problem(PROBES_PATH, line, error.what, error.hint),))
+    probes: dict[str, Probe] = {}
+    problems: list[Problem] = []
+    for node in nodes:
+        try:
+            probe = _probe(yamltext.to_value(node), node.line)
+            if probe.id in probes:
+                raise DocumentError(f"has the same id {probe.id} as line {probes[probe.id].line}")
+            probes[probe.id] = probe
+        except AutopoiesisError as error:
+            problems.append(Problem(PROBES_PATH, node.line, error.what, error.hint or FORM))
+    return ProbeFile(tuple(probes.values()), tuple(problems))
 
-    Args:
-        budget: Tokens for every prompt, instead of the probes' own.
-        progress: Called with the number of probes done and in total.
 
-    Returns:
-        A result for each, in order. A prompt that exceeds its budget holds nothing.
+def _nodes(data: bytes) -> list[yamltext.Node]:
+    """The nodes of the entries; raises ``DocumentError`` if the file is no list."""
+    try:
+        root = yamltext.compose(data.decode("utf-8-sig"), max_bytes=MAX_BYTES)
+    except UnicodeDecodeError as error:
+        raise DocumentError("is not UTF-8 text", where=PROBES_PATH, hint="save it as UTF-8") from error
+    except yamltext.YamlError as error:
+        raise DocumentError(error.what, where=f"{PROBES_PATH}:{error.line}", hint=error.hint) from error
+    if root is None or (root.kind == "scalar" and not root.text):
+        return []
+    if root.kind != "sequence":
+        raise DocumentError("is not a list of probes", where=f"{PROBES_PATH}:{root.line}", hint=FORM)
+    return root.items
+
+
+def _probe(value: object, line: int) -> Probe:
+    """One entry; raises ``AutopoiesisError`` if it is invalid."""
+    if not isinstance(value, yamltext.Mapping):
+        raise DocumentError("is not a probe")
+    unknown = [key for key in value if key not in ("id", "question", "expect", "budget", "note")]
+    if unknown:
+        raise DocumentError(f"unknown field {shown(unknown[0])}")
+    plain = {key: value.get(key, "") for key in ("id", "question", "budget", "note")}
+    texts = {key: text.strip() for key, text in plain.items() if isinstance(text, str)}
+    if len(texts) < len(plain) or not texts["question"]:
+        raise DocumentError("has no question")
+    budget = texts["budget"].replace("_", "")
+    if budget and not (budget.isascii() and budget.isdecimal() and MIN_BUDGET <= int(budget) < 10**9):
+        raise DocumentError(f"budget: {shown(budget)} is not a number of at least {MIN_BUDGET} tokens")
+    expect = value.get("expect", "")
+    if not expect:
+        raise DocumentError("expects nothing")
+    expected = tuple(map(_expected, expect if isinstance(expect, yamltext.Sequence) else [expect]))
+    question = texts["question"]
+    tokens = int(budget) if budget else None
+    return Probe(texts["id"] or id_of(question), question, expected, tokens, texts["note"], line)
+
+
+def _expected(item: object) -> Expectation:
+    if not isinstance(item, yamltext.Mapping) or not all(isinstance(each, str) for each in item.values()):
+        raise DocumentError("expects neither a path nor a text")
+    fields = {key: str(each) for key, each in item.items()}
+    if not fields.keys() <= {"path", "lines", "text"}:
+        raise DocumentError("expects something that is neither path, lines nor text")
+    return expectation(**fields)
+
+
+def expectation(path: str = "", lines: str = "", text: str = "") -> Expectation:
+    """An expectation from its fields; raises ``DocumentError`` if they are invalid."""
+    path, lines, text = path.strip(), lines.replace(" ", ""), text.strip()
+    if bool(path) == bool(text) or (lines and not path):
+        raise DocumentError("expects either a path, maybe with lines, or a text")
+    found = re.fullmatch(r"([1-9]\d{0,8})(?:-(\d{1,9}))?", lines)
+    if lines and (found is None or int(found[2] or found[1]) < int(found[1])):
+        raise DocumentError(
+            f"lines: {shown(lines)} is not a range of lines", hint="write 12-40 or 12, from 1"
+        )
+    if path:
+        try:
+            path = "/".join(split_relative(path))
+        except PathRefused as error:
+            raise DocumentError(f"path: {shown(path)} {error.what}", hint=error.hint) from error
+    return Expectation(path, lines, text)
+
+
+def typed(workspace: Workspace, text: str) -> Expectation:
+    """An expectation as the user types it: a file if one exists or it looks like a path, else a text.
+
+    The prefix ``path:`` or ``text:`` decides explicitly.
+
+    Raises:
+        DocumentError: It is empty, or its lines are not a range.
     """
-    results: list[Result] = []
-    for probe in probes:
-        if progress is not None:
-            progress(len(results), len(probes))
-        results.append(_run(engine, probe, probe.budget if budget is None else budget))
-    if progress is not None:
-        progress(len(probes), len(probes))
-    return tuple(results)
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "text":
+        return expectation(text=rest)
+    is_path = bool(colon) and kind == "path"
+    match = _LINES.fullmatch(rest if is_path else text)
+    path, lines = (match[1], match[2]) if match is not None else (rest if is_path else text, "")
+    if is_path or _NAME.fullmatch(path) or _is_file(workspace, path):
+        return expectation(path=path, lines=lines)
+    return expectation(text=text)
+
+
+def _is_file(workspace: Workspace, path: str) -> bool:
+    try:
+        return workspace.resolve(path).is_file()
+    except (PathRefused, OSError, ValueError):
+        return False
+
+
+def _edited(data: bytes, index: int, probe: Probe | None) -> bytes:
+    """The file with an entry added, or without the one at an index; comments around it are kept."""
+    entry: dict[str, object] | None = None
+    if probe is not None:
+        expect = [{name: text for name, text in asdict(each).items() if text} for each in probe.expect]
+        more = {"budget": probe.budget, "note": probe.note}
+        entry = {"id": probe.id, "question": probe.question, "expect": expect}
+        entry |= {name: value for name, value in more.items() if value}
+    try:
+        return edit_yaml(data, {str(index): entry}, PROBES_PATH, max_bytes=MAX_BYTES)
+    except CannotEdit as error:
+        what = "cannot be edited without touching other lines"
+        raise DocumentError(what, where=PROBES_PATH, hint="edit the file by hand") from error
+
+
+# Running.
 
 
 def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
-    refused = ""
-    compiled: Compiled | None = None
+    compiled, refused = None, ""
     try:
         compiled = engine.compile(probe.question, budget=budget, ask=False)
     except BudgetError as error:
@@ -294,206 +451,91 @@ def _run(engine: ProbedEngine, probe: Probe, budget: int | None) -> Result:
 
 def _evidence(
     files: Files,
-    expectation: Expectation,
+    expected: Expectation,
     compiled: Compiled | None,
     refused: str,
     results: Sequence[SearchResult],
 ) -> Evidence:
-    lines = places.lines_of(files, expectation.path) if expectation.path else None
-    held = _coverage(expectation, lines, compiled)
-    rank = next((at for at, result in enumerate(results, 1) if _matches(result, expectation)), None)
+    section, share = _coverage(files, expected, compiled.sections if compiled is not None else ())
+    rank = next((at for at, result in enumerate(results, 1) if _matches(result, expected)), None)
     why = ""
-    if not held.is_enough:
-        why = (
-            places.missing(files, expectation)
-            or refused
-            or _left_out(files, expectation, compiled)
-            or _too_little(held)
-            or _ranked(rank, compiled)
+    if share < ENOUGH:
+        why = _missing(files, expected) or refused or _left_out(expected, compiled)
+        why = why or (f"only {share:.0%} of its words are in the prompt" if section else "")
+        why = why or (
+            "search did not find it" if rank is None else f"search ranks it {rank}, too low for the prompt"
         )
-    return Evidence(
-        expect=str(expectation),
-        found=held.is_enough,
-        section=_name(held.section) if held.section is not None else "",
-        tokens=held.section.tokens if held.section is not None else 0,
-        share=held.share if expectation.span is not None else None,
-        rank=rank,
-        why=why,
-    )
+    name = section.label if section is not None else ""
+    if section is not None and section.lines:
+        name += f":{section.lines}"
+    return Evidence(str(expected), share >= ENOUGH, name, share, rank, why)
 
 
-def _coverage(expectation: Expectation, lines: Sequence[str] | None, compiled: Compiled | None) -> Coverage:
-    if compiled is None:
-        return places.NOTHING
-    if expectation.text:
-        return places.of_text(expectation.text, compiled.sections)
-    if expectation.span is None:
-        return places.of_file(expectation.path, compiled.sections)
-    expected = places.expected_lines(expectation, lines or ())
-    return places.of_lines(expectation.path, expected, compiled.sections)
+def _coverage(
+    files: Files, expected: Expectation, sections: Iterable[Section]
+) -> tuple[Section | None, float]:
+    """The section with most of the evidence, and the share of it that is in the prompt, 0 to 1."""
+    if expected.text:
+        wanted = normal(expected.text)
+        holding = [each for each in sections if each.slot != "message" and wanted in normal(each.text)]
+        return (holding[0], 1.0) if wanted and holding else (None, 0.0)
+    own = [section for section in sections if section.source == expected.path]
+    if not own or expected.span is None:
+        return max(own, key=lambda each: each.tokens, default=None), float(bool(own))
+    first, last = expected.span
+    wanted_words = Counter(_WORD.findall(normal("\n".join(_lines(files, expected.path)[first - 1 : last]))))
+    held = [wanted_words & Counter(_WORD.findall(normal(section.text))) for section in own]
+    if not any(held):
+        return None, 0.0
+    best = max(range(len(own)), key=lambda at: held[at].total())
+    every: Counter[str] = Counter()
+    for each in held:
+        every |= each
+    return own[best], every.total() / wanted_words.total()
 
 
-def _matches(result: SearchResult, expectation: Expectation) -> bool:
-    """True if a search result is from the file, overlaps the lines, or contains the text."""
-    if expectation.text:
-        return places.contains(result.text, places.normal(expectation.text))
-    return result.path == expectation.path and _overlap(
-        (result.start_line, result.end_line), expectation.span
-    )
+def _lines(files: Files, path: str) -> list[str]:
+    """The lines of a file; none if it does not exist or cannot be read."""
+    try:
+        return files.read(path).decode("utf-8", "replace").splitlines()
+    except (OSError, AutopoiesisError):
+        return []
 
 
-def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
-    """True if two spans of lines overlap; ``None`` is the whole file."""
-    return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
-
-
-def _left_out(files: Files, expectation: Expectation, compiled: Compiled | None) -> str:
-    """The compiler's reason for leaving the evidence out."""
-    if compiled is None:
+def _missing(files: Files, expected: Expectation) -> str:
+    """Why a file or its lines are not in the workspace, one clause; empty if they are."""
+    if not expected.path:
         return ""
-    for left in compiled.left_out:
-        if left.source and _is_of(files, left, expectation):
+    lines = _lines(files, expected.path)
+    if not lines:
+        return f"no readable file {shown(expected.path)}"
+    if expected.span is not None and expected.span[1] > len(lines):
+        return f"{shown(expected.path)} has only {len(lines):,} lines"
+    return ""
+
+
+def _matches(result: SearchResult, expected: Expectation) -> bool:
+    """True if a search result is from the file, overlaps the lines, or contains the text."""
+    if expected.text:
+        return normal(expected.text) in normal(result.text)
+    span = expected.span or (result.start_line, result.end_line)
+    return result.path == expected.path and result.start_line <= span[1] and span[0] <= result.end_line
+
+
+def _left_out(expected: Expectation, compiled: Compiled | None) -> str:
+    """The compiler's reason for leaving the evidence out."""
+    for left in () if compiled is None else compiled.left_out:
+        if left.label == "knowledge" and not left.source:
+            return f"memory was left out of the prompt: {left.reason}"
+        first, _, last = left.lines.partition("-")
+        span = expected.span
+        overlaps = not first or span is None or (int(first) <= span[1] and span[0] <= int(last or first))
+        if expected.path and left.source == expected.path and overlaps:
             place = f"{left.source}:{left.lines}" if left.lines else left.source
             return f"{place} was left out: {left.reason}"
     return ""
 
 
-def _is_of(files: Files, left: LeftOut, expectation: Expectation) -> bool:
-    if expectation.path:
-        return left.source == expectation.path and _overlap(span_of(left.lines), expectation.span)
-    lines = places.lines_of(files, left.source)
-    span = span_of(left.lines)
-    own = (lines or [])[span[0] - 1 : span[1]] if span is not None else lines or []
-    return places.contains("\n".join(own), places.normal(expectation.text))
-
-
-def _too_little(held: Coverage) -> str:
-    if held.section is None:
-        return ""
-    return f"only {held.share:.0%} of its wording is in the prompt; {places.ENOUGH:.0%} is needed"
-
-
-def _ranked(rank: int | None, compiled: Compiled | None) -> str:
-    if rank is None:
-        return "search did not find it: rank –"
-    left_out = () if compiled is None else compiled.left_out
-    for left in left_out:
-        if left.label == "knowledge" and not left.source:
-            return f"search ranks it {rank}, but memory was left out of the prompt: {left.reason}"
-    return f"search ranks it {rank}, below the results in the prompt (context_compiler.knowledge_results)"
-
-
-def _name(section: Section) -> str:
-    """A section's label, with its lines if it has any."""
-    return f"{section.label}:{section.lines}" if section.lines else section.label
-
-
-KIND = "probes"
-
-Found = dict[str, bool]
-"""Whether each expectation, as text, was found."""
-
-
-class Earlier(NamedTuple):
-    """A recorded result of one probe."""
-
-    at: str  # ISO 8601, UTC
-    commit: str  # the newest commit then, if any
-    budget: int  # tokens; 0 if no prompt could be compiled
-    tokens: int  # of its prompt
-    found: Found
-
-
-class ProbeLog:
-    """Records runs and reads earlier results."""
-
-    def __init__(self, files: Files, clock: Callable[[], datetime]) -> None:
-        self._months = MonthlyLog(files, KIND, clock)
-
-    def record(self, run: Run, asked: int | None) -> None:
-        """Records a run, without the questions, which are in ``probes.yaml``.
-
-        ``asked`` is the budget requested for the whole run, in tokens.
-
-        Raises:
-            WriteFailed, ReadOnly: It was not recorded.
-        """
-        results = []
-        for result in run.results:
-            evidence = [
-                _fields(each, "expect", "found", "section", "rank", "why") for each in result.evidence
-            ]
-            results.append({**_fields(result, "id", "tokens", "budget"), "evidence": evidence})
-        self._months.append(
-            {
-                **_fields(run, "at", "commit"),
-                "asked": asked,
-                "recall": round(run.recall, 4),
-                **_fields(run, "expectations", "found"),
-                "mean_rank": None if run.mean_rank is None else round(run.mean_rank, 2),
-                "tokens": run.tokens,
-                "results": results,
-            }
-        )
-
-    def latest(self, ids: Iterable[str]) -> dict[str, Earlier]:
-        """The last recorded result of each probe that has one."""
-        return self._find(set(ids), lambda _record: True)
-
-    def compare(self, run: Run, asked: int | None) -> Comparison:
-        """Compares a run with the last result of each probe under the same ``asked`` budget.
-
-        With a different budget, lost evidence says nothing about the memory.
-        """
-        earlier = self._find(
-            {result.id for result in run.results}, lambda record: record.get("asked") == asked
-        )
-        lost: list[Turned] = []
-        gained: list[Turned] = []
-        compared = 0
-        for result in run.results:
-            before = earlier[result.id].found if result.id in earlier else {}
-            for each in result.evidence:
-                if each.expect in before:
-                    compared += 1
-                    if each.found != before[each.expect]:
-                        (gained if each.found else lost).append(Turned(result.id, each.expect))
-        newest = max(earlier.values(), key=lambda each: each.at, default=Earlier("", "", 0, 0, {}))
-        return Comparison(newest.at, newest.commit, compared, tuple(lost), tuple(gained))
-
-    def _find(self, wanted: set[str], accept: Callable[[Record], bool]) -> dict[str, Earlier]:
-        found: dict[str, Earlier] = {}
-        if not wanted:
-            return found
-        for record in self._months.backwards():
-            if accept(record):
-                for name, earlier in _results(record).items():
-                    if name in wanted:
-                        found.setdefault(name, earlier)
-            if len(found) == len(wanted):
-                break
-        return found
-
-
-def _fields(value: Evidence | Result | Run, *names: str) -> Record:
-    return {name: getattr(value, name) for name in names}
-
-
-def _results(record: Record) -> dict[str, Earlier]:
-    """The results of a recorded run by probe; empty for an invalid record."""
-    try:
-        at, commit = record["at"], record["commit"]
-        found = {
-            result["id"]: Earlier(
-                at,
-                commit,
-                result["budget"] + 0,
-                result["tokens"] + 0,
-                {each["expect"]: each["found"] is True for each in result["evidence"]},
-            )
-            for result in record["results"]
-        }
-    except (KeyError, TypeError):
-        return {}
-    texts = (at, commit, *found, *(name for earlier in found.values() for name in earlier.found))
-    return found if all(isinstance(text, str) for text in texts) else {}
+def normal(text: str) -> str:
+    """A text normalized for comparison: case-folded, single spaces, no emphasis or quotation marks."""
+    return " ".join(re.sub(r"[*`\"'‘’‚“”„]", "", unicodedata.normalize("NFKC", text)).casefold().split())

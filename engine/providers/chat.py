@@ -186,35 +186,12 @@ class StoredCache(NamedTuple):
 class NamedCaches(ChatProvider, Protocol):
     """A provider whose service offers named caches; their storage is billed while they exist."""
 
-    async def create_cache(
-        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
-    ) -> StoredCache:
-        """Stores the prefix and the tools of a request for ``ttl_s`` seconds.
-
-        ``find_cache`` finds it by its ``display_name`` if the response is lost; the name must not contain any
-        content or a person's name and has at most 128 characters. A cache left by an earlier attempt is
-        reused.
+    async def create_cache(self, request: ChatRequest, ttl_s: int, *, timeout: float) -> StoredCache:
+        """Stores the prefix and the tools of a request for ``ttl_s`` seconds. If the response is lost, it may
+        exist, unused, until then.
 
         Raises:
             SendFailed: It was not stored, as far as is known.
-        """
-        ...
-
-    async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
-        """The cache with a display name and this model, of several the one that expires last; ``None`` if
-        there is none.
-
-        Raises:
-            SendFailed: The service did not answer.
-        """
-        ...
-
-    async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
-        """Extends a cache to ``ttl_s`` seconds from now.
-
-        Raises:
-            CacheGone: It no longer exists.
-            SendFailed: The service did not answer.
         """
         ...
 

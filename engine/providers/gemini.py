@@ -34,8 +34,6 @@ _ADDRESS = "https://generativelanguage.googleapis.com"
 EVENT_LIMIT = 4 * 1024 * 1024
 """Maximum bytes of a stream event, which has a few kilobytes."""
 
-_PAGE, _MOST_PAGES = 1000, 10
-"""Caches per page, the service's maximum, and the maximum number of pages."""
 _NAME = re.compile(r"cachedContents/[\w-]{1,200}", re.ASCII)
 _VERSIONED = re.compile(r"/v\d\w*/?$")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
@@ -98,66 +96,13 @@ class Gemini(ChatService[Client, Form]):
     key_variable = "GEMINI_API_KEY"
     address_variable = "GOOGLE_GEMINI_BASE_URL"
 
-    async def create_cache(
-        self, request: ChatRequest, ttl_s: int, *, timeout: float, display_name: str = ""
-    ) -> StoredCache:
+    async def create_cache(self, request: ChatRequest, ttl_s: int, *, timeout: float) -> StoredCache:
         """As ``NamedCaches.create_cache``."""
-        attempts = 0
 
         async def ask(client: Client, form: Form) -> StoredCache:
-            nonlocal attempts
-            attempts += 1
-            if display_name and attempts > 1:
-                found = await self._find_orphan(client, display_name)
-                if found is not None:
-                    return found
             body = {"model": self._model_path, **_cacheable(request, tools=form.tools), "ttl": f"{ttl_s}s"}
-            if display_name:
-                body["displayName"] = display_name
             return _stored_cache(_json(await client.send("POST", "cachedContents", body)), ttl_s)
 
-        return await self._request(ask, timeout)
-
-    async def _find_orphan(self, client: Client, display_name: str) -> StoredCache | None:
-        """The cache created by an attempt whose response was lost; ``None`` if the server cannot list any."""
-        try:
-            return await self._find_by_display_name(client, display_name)
-        except ServiceFailure as failure:
-            if failure.status in (400, 403, 404, 405, 501):
-                return None
-            raise
-
-    async def find_cache(self, display_name: str, *, timeout: float) -> StoredCache | None:
-        """As ``NamedCaches.find_cache``."""
-        return await self._request(
-            lambda client, _form: self._find_by_display_name(client, display_name), timeout
-        )
-
-    async def _find_by_display_name(self, client: Client, display_name: str) -> StoredCache | None:
-        found: list[StoredCache] = []
-        page = ""
-        for _ in range(_MOST_PAGES):
-            more = f"&pageToken={quote(page, safe='')}" if page else ""
-            listed = _json(await client.send("GET", f"cachedContents?pageSize={_PAGE}{more}"))
-            for each in listed.get("cachedContents") or ():
-                if each.get("displayName") == display_name and each.get("model") == self._model_path:
-                    found.append(_stored_cache(each, 0))
-            page = str(listed.get("nextPageToken") or "")
-            if not page:
-                break
-        return max(found, key=lambda stored: stored.expires_at, default=None)
-
-    async def refresh_cache(self, name: str, ttl_s: int, *, timeout: float) -> StoredCache:
-        """As ``NamedCaches.refresh_cache``."""
-
-        async def ask(client: Client, _form: Form) -> StoredCache:
-            response = await client.send("PATCH", f"{name}?updateMask=ttl", {"ttl": f"{ttl_s}s"})
-            if response.status_code in (403, 404) and self._is_gone(failure_of(response)):
-                raise self._gone(name)
-            return _stored_cache(_json(response), ttl_s)
-
-        if _NAME.fullmatch(name) is None:
-            raise self._gone("of that name")
         return await self._request(ask, timeout)
 
     async def delete_cache(self, name: str, *, timeout: float) -> None:

@@ -61,7 +61,7 @@ def named_sources(workspace: Workspace, path: str) -> tuple[str, list[Source]]:
         inside = [folder for folder in FOLDERS if _is_under(folder, plain)] or [plain]
         sources = [source for folder in inside for source in _below(workspace.root, folder)]
     else:
-        is_searched = plain.lower().endswith(_SUFFIXES) and is_used(str(place.parent), place.name)
+        is_searched = plain.lower().endswith(_SUFFIXES) and is_used(place.name)
         category = category_of(plain) if is_searched else None
         sources = list(_source(plain, category, found))
     return plain, [source for source in sources if any(_is_under(source.path, folder) for folder in FOLDERS)]
@@ -100,7 +100,7 @@ def _below(root: Path, folder: str) -> Iterator[Source]:
                     pending.append(path)
                     continue
                 suffix = entry.name[entry.name.rfind(".") :].lower()
-                if suffix in _SUFFIXES and is_used(f"{base}/{current}", entry.name):
+                if suffix in _SUFFIXES and is_used(entry.name):
                     category = _uniform_category(folder, suffix) if folder in _UNIFORM else category_of(path)
                     yield from _source(path, category, entry.stat(follow_symlinks=False))
             except OSError:

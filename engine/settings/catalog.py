@@ -8,15 +8,12 @@ import inspect
 import itertools
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engine.settings.base import Cron, Limits, ServerUrl, Settings
 from engine.settings.model import Config
-
-NONE = "none"
-"""The text for a threshold that a row of the policy table does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Setting:
     """A setting."""
 
     name: str  # such as ``cache.anthropic_ttl``
-    default: object  # for a threshold of the policy table, that of the default ``watchers.preset``
+    default: object
     allowed: str  # allowed values in words: ``5m or 1h``
     doc: str
 
@@ -42,38 +39,30 @@ def catalog() -> Mapping[str, Setting]:
 
 
 def value_of(config: Config, name: str) -> object:
-    """The value of a setting; for a threshold of the policy table, the effective one."""
-    group, *rest = name.split(".")
-    settings = getattr(config, group)
-    if len(rest) == 3:
-        return getattr(settings.row(rest[1]), rest[2])
-    return getattr(settings, rest[0])
+    """The value of a setting, as it may be written in the file."""
+    group, _, last = name.partition(".")
+    value = getattr(getattr(config, group), last)
+    if isinstance(value, dict):
+        return {key: _row(item) if isinstance(item, Settings) else item for key, item in value.items()}
+    return value
 
 
-def is_threshold(name: str) -> bool:
-    """Whether a setting is a threshold of the policy table, ``watchers.policy.PRIORITY.THRESHOLD``."""
-    return name.count(".") == 3
+def _row(row: Any) -> dict[str, object]:
+    return {name: value for name, value in asdict(row).items() if value is not None}
 
 
 def _of(group: type[Any], above: str, docs: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, str, str]]:
     """The settings of a group: name, allowed values, meaning."""
     hints = get_type_hints(group, include_extras=True)
     for item in fields(group):
-        name, hint = f"{above}.{item.name}", hints[item.name]
-        keys, row = get_args(hint) if get_origin(hint) is dict else (None, None)
-        if isinstance(row, type) and issubclass(row, Settings):
-            for key in get_args(keys):
-                yield from _of(row, f"{name}.{key}", docs)
-        else:
-            allowed = _words(hint)
-            if is_threshold(name):
-                allowed = f"{allowed}, or {NONE}"
-            yield name, allowed, docs.get((group.__name__, item.name), "")
+        yield f"{above}.{item.name}", _words(hints[item.name]), docs.get((group.__name__, item.name), "")
 
 
 def _words(hint: Any) -> str:
     """The allowed values of a type, in words."""
     origin, parts = get_origin(hint), get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, Settings):
+        return f"any of {', '.join(each.name for each in fields(hint))}"
     if origin is dict:
         return f"names, each with {_words(parts[1])}"
     if origin is Annotated and any(isinstance(each, Cron) for each in parts[1:]):

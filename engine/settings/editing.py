@@ -6,14 +6,13 @@ The changed file is validated before it is written, so that no change leaves set
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, Problem
 from engine.settings import trust
-from engine.settings.catalog import NONE, catalog, is_threshold, value_of
+from engine.settings.catalog import catalog, value_of
 from engine.settings.file import CONFIG_FILE, MAX_BYTES, MOVED, load
-from engine.settings.model import PolicyRow, Priority, WatcherSettings
 from engine.store import yamltext
 from engine.store.change import ChangeCommit, commit_change, commit_message
 from engine.store.documents import edit_yaml
@@ -89,7 +88,7 @@ class Configuration:
             SettingInfo(
                 name,
                 value_of(config, name),
-                _default(config, name),
+                setting.default,
                 name in lines,
                 lines.get(name, 0),
                 setting.doc,
@@ -111,13 +110,12 @@ class Configuration:
     def change(self, name: str, value: object | None) -> SettingChange:
         """Sets a setting or removes it from the file; every other byte of the file stays.
 
-        The file is created if missing. A threshold of ``watchers.policy`` is written with the rest of its
-        effective row, since a row in the file replaces the preset's as a whole.
+        The file is created if missing.
 
         Args:
             name: Such as ``cache.anthropic_ttl``.
-            value: The value, or its text as written in the file; ``none`` removes a threshold from its row.
-                ``None`` or an empty text removes the setting, so that the default applies.
+            value: The value, or its text as written in the file. ``None`` or an empty text removes the
+                setting, so that the default applies.
 
         Raises:
             ConfigError: There is no such setting, the value is not allowed, or the file is already broken;
@@ -189,11 +187,11 @@ class Configuration:
             broken, before = error, self._config()
         try:
             if value is None:
-                new = _without(data, name, before)
+                new = _without(data, name)
             else:
-                first = _edited(data, _entries(name, _listed(name, value), before))
+                first = _edited(data, {name: _listed(name, value)})
                 # Written as it is read back, so that a number given as text gets no quotes.
-                new = _edited(data, _entries(name, _written(value_of(load(first)[0], name)), before))
+                new = _edited(data, {name: _written(value_of(load(first)[0], name))})
             after, odd = load(new)
             if value is not None:
                 _check_zone(name, odd)
@@ -252,44 +250,11 @@ def _check_name(name: str) -> None:
     raise ConfigError(f"no setting named {shown(name)[1:-1]}", hint=hint)
 
 
-def _default(config: Config, name: str) -> object:
-    if not is_threshold(name):
-        return catalog()[name].default
-    _, _, priority, threshold = name.split(".")
-    return getattr(WatcherSettings(preset=config.watchers.preset).row(_priority(priority)), threshold)
-
-
-def _priority(name: str) -> Priority:
-    return name  # type: ignore[return-value]  # one of the catalog's names
-
-
-def _entries(name: str, value: object, config: Config) -> dict[str, object | None]:
-    """The entries of the file, by key, that give a setting a value."""
-    if not is_threshold(name):
-        return {name: value}
-    key, _, threshold = name.rpartition(".")
-    row = asdict(config.watchers.row(_priority(key.rpartition(".")[2])))
-    row[threshold] = None if value is None or value == NONE else value
-    return {key: {each: item for each, item in row.items() if item is not None}}
-
-
-def _without(data: bytes, name: str, config: Config) -> bytes:
+def _without(data: bytes, name: str) -> bytes:
     """The file without a setting, and without its group if that would be empty."""
-    if not is_threshold(name):
-        old = [each for each, place in MOVED.items() if place == name]
-        for key in (name, *old):
-            data = _without_entry(data, key)
-        return data
-    key = name.rpartition(".")[0]
-    priority = _priority(key.rpartition(".")[2])
-    default = WatcherSettings(preset=config.watchers.preset).row(priority)
-    if name not in _lines(data) and config.watchers.row(priority) == default:
-        return data
-    threshold = name.rpartition(".")[2]
-    row: PolicyRow = replace(config.watchers.row(priority), **{threshold: getattr(default, threshold)})
-    if row == default:
-        return _without_entry(data, key)
-    return _edited(data, _entries(name, getattr(default, threshold), config))
+    for key in (name, *(each for each, place in MOVED.items() if place == name)):
+        data = _without_entry(data, key)
+    return data
 
 
 def _without_entry(data: bytes, key: str) -> bytes:
@@ -326,8 +291,6 @@ def _listed(name: str, value: object) -> object:
 
 def _written(value: object) -> object:
     """A value as it is written in the file."""
-    if value is None:
-        return NONE
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE:

@@ -45,6 +45,8 @@ GONE = frozenset(
         "search.ranking",
         "events.command",
         "events.command_deadline_s",
+        "context_compiler.model",
+        "context_compiler.model_window",
     }
 )
 """Settings of earlier builds that no other one replaces."""

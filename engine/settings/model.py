@@ -303,11 +303,6 @@ class CompilerSettings(Settings):
     """The same in tokens; absent: no limit in tokens."""
     knowledge_results: Annotated[int, Limits(ge=0, le=500)] = 420
     """Search results considered for the retrieved part of the prompt."""
-    model: str = ""
-    """The model that prompts are for, such as ``claude-haiku-4-5``. A ``token_budget`` above its window is
-    reported and lowered; tokens are counted with o200k, and the model may count slightly more."""
-    model_window: Annotated[int, Limits(ge=256)] | None = None
-    """The model's context window in tokens; absent: the known one (``engine.context.windows``)."""
 
     def cap(self, part: str) -> tuple[float | None, int | None]:
         """The limits of a part in KiB and tokens, None for no limit; ``part`` as in ``PART_budget_kb``."""

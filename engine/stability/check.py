@@ -11,13 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.context.stability import Break, Prefix, compare
-from engine.stability.record import located
 
 if TYPE_CHECKING:
     from engine.context.compiled import Compiled
     from engine.stability.log import PrefixLog
     from engine.stability.record import PrefixUse
-    from engine.store.files import Files
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +63,7 @@ class Check:
     since: Break | None  # what has broken the prefix since then
 
 
-def check(
-    compiled: Compiled, log: PrefixLog, files: Files, *, discussion: str | None = None, last: int = 10
-) -> Check:
+def check(compiled: Compiled, log: PrefixLog, *, discussion: str | None = None, last: int = 10) -> Check:
     """Checks a workspace.
 
     Args:
@@ -80,25 +76,24 @@ def check(
         discussion = newest[0].discussion if newest else None
     # One more than shown, so that the first turn has a predecessor.
     uses = log.last(last + 1, discussion) if discussion is not None else ()
-    turns = _turns(uses, files)[-last:]
-    now = log.prefix_of(compiled)
+    turns = _turns(uses)[-last:]
+    now = Prefix.of(compiled)
     since = compare(uses[-1].prefix, now) if uses else None
     return Check(
         prefix=PrefixSize.of(now),
         discussion=discussion,
         turns=turns,
         used=turns[-1] if turns else None,
-        since=None if since is None else located(since, files.read),
+        since=since,
     )
 
 
-def _turns(uses: tuple[PrefixUse, ...], files: Files) -> tuple[CheckedTurn, ...]:
+def _turns(uses: tuple[PrefixUse, ...]) -> tuple[CheckedTurn, ...]:
     found: list[CheckedTurn] = []
     for number, use in enumerate(uses):
         gap, broken = None, None
         if number:
             gap = (use.at - uses[number - 1].at).total_seconds()
             broken = compare(uses[number - 1].prefix, use.prefix)
-        located_break = None if broken is None else located(broken, files.read)
-        found.append(CheckedTurn(use.at, use.discussion, PrefixSize.of(use.prefix), gap, located_break))
+        found.append(CheckedTurn(use.at, use.discussion, PrefixSize.of(use.prefix), gap, broken))
     return tuple(found)

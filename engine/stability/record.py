@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.context.compiled import LAST_STABLE_LAYER, Section
-from engine.context.lines import line_numbers
-from engine.context.stability import CATALOG, Break, Prefix, compare, inner
-from engine.errors import AutopoiesisError
-from engine.store.documents import Document, parse
+from engine.context.compiled import LAST_STABLE_LAYER
+from engine.context.stability import Break, Prefix, compare
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
@@ -24,10 +21,7 @@ class PrefixUse:
 
     at: datetime  # UTC
     discussion: str  # may be empty
-    prefix: Prefix  # with its text only if that is still kept
-
-    def with_text(self, text: str | None) -> PrefixUse:
-        return replace(self, prefix=replace(self.prefix, text=text))
+    prefix: Prefix  # without its text
 
 
 def record_of(use: PrefixUse) -> Record:
@@ -43,48 +37,6 @@ def use_of(record: Record) -> PrefixUse | None:
     except (KeyError, TypeError, ValueError):
         return None
     return found if all(1 <= each.layer <= LAST_STABLE_LAYER for each in found.prefix.sections) else None
-
-
-Read = Callable[[str], bytes]
-"""Reads a file by its workspace-relative path, as ``Files.read``."""
-
-
-def first_line(section: Section, read: Read) -> int | None:
-    """The line of its file on which a section's text starts; ``None`` if not found."""
-    document = _document(section.source, read)
-    if document is None:
-        return None
-    begin, _, _ = section.lines.partition("-")
-    start = int(begin) if begin.isdecimal() else document.body_line
-    text = document.raw.decode("utf-8", "replace")
-    for index, line in enumerate(line_numbers(inner(section.text), text, start)):
-        if line:
-            return line - index
-    return None
-
-
-def located(found: Break, read: Read) -> Break:
-    """A break; for a catalog entry, with the changed line of the entry's header."""
-    if found.line or not found.source or not found.label.startswith(CATALOG):
-        return found
-    document = _document(found.source, read)
-    if document is None:
-        return found
-    if found.what == "changed":
-        # "- name: description (path)": either the name or the description differs.
-        one, other = (line.partition(": ")[0] for line in (found.before, found.after))
-        key = "description" if one == other else "name"
-        return replace(found, line=document.header.line_of(key, 1))
-    return replace(found, line=1)
-
-
-def _document(path: str, read: Read) -> Document | None:
-    if not path:
-        return None
-    try:
-        return parse(read(path), path)
-    except (AutopoiesisError, OSError):
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -104,14 +104,12 @@ class ContentMerger:
         theirs: bytes,
         name: str,
         take: Side | None,
-        history: Callable[[], rules.Histories] = lambda: ((), ()),
     ) -> MergedFile:
         """Merges both versions of a file.
 
         Args:
             name: The blob name of theirs.
             take: The user's decision about it.
-            history: Returns each side's versions since the base.
         """
         match kind_of(path):
             case "log":
@@ -125,7 +123,7 @@ class ContentMerger:
                 reason = "one side's ledger cannot be read; rebuild it there: autopoiesis ledger rebuild"
                 return self._whole(base, ours, theirs, take, reason)
             case "rules":
-                return self._rules(path, base, ours, theirs, take, history)
+                return self._rules(path, base, ours, theirs, take)
             case "entries" | "page" if _is_mergeable(ours) and _is_mergeable(theirs):
                 return self._page(path, base, ours, theirs, take)
             case "conversation":
@@ -139,36 +137,22 @@ class ContentMerger:
             case _:
                 return self._text(path, base, ours, theirs, take)
 
-    def _rules(
-        self,
-        path: str,
-        base: bytes,
-        ours: bytes,
-        theirs: bytes,
-        take: Side | None,
-        history: Callable[[], rules.Histories],
-    ) -> MergedFile:
+    def _rules(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
         try:
-            made = rules.merged(base, ours, theirs, take, history)
+            made = rules.merged(base, ours, theirs, take)
         except DocumentError:  # not UTF-8
             return self._page(path, base, ours, theirs, take)
         reason = "both sides changed the same rule or text"
         return MergedFile(made.data, bool(made.hunks) and take is None, made.hunks, reason=reason)
 
     def _page(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
-        made = entries.merged(path, base, ours, theirs, take, self._merged_lines)
-        if made.hunks and take is None:
-            return MergedFile(made.data, True, made.hunks, reason="both sides changed the same entry or text")
-        return self._unless_invalid(path, made.data, base, ours, theirs, take)
-
-    def _merged_lines(self, base: str, ours: str, theirs: str, take: Side | None) -> str | None:
-        """Git's merge of a piece of a file; ``None`` if its lines conflict."""
-        if "\n" not in ours and "\n" not in theirs:
-            return None
-        was, mine, other = (f"{text}\n".encode("utf-8", "surrogateescape") for text in (base, ours, theirs))
-        code, merged = self._by_git(was, mine, other, f"--{take}" if take else "--diff3")
-        text = merged.decode("utf-8", "surrogateescape").removesuffix("\n")
-        return None if code and take is None else text
+        code, data = self._by_git(base, ours, theirs, "--diff3")
+        if code:
+            made = entries.merged(path, base, ours, theirs, take)
+            if made.hunks and take is None:
+                return MergedFile(made.data, True, made.hunks, reason="both sides changed the same text")
+            data = made.data
+        return self._unless_invalid(path, data, base, ours, theirs, take)
 
     def _by_git(self, base: bytes, ours: bytes, theirs: bytes, option: str) -> tuple[int, bytes]:
         for name, data in (("ours", ours), ("base", base), ("theirs", theirs)):

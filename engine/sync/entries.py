@@ -1,15 +1,15 @@
-"""Merges Markdown files: section by section, and within a section entry by entry and paragraph by paragraph.
+"""Merges Markdown files that git cannot: section by section, and within one entry by entry and paragraph by
+paragraph.
 
-Both machines usually append to the same list or page, which git reports as a conflict. Here additions of both
-sides are kept in each side's order, and edits and deletions of one side are applied. Only a piece that both
-sides changed differently is a conflict, and a decision is about such pieces alone: what only one side has
-always stays.
+Both machines usually append to the same list or page, which git reports as a conflict. Here what either added
+stays, in each side's order, and what one took out and the other left as it was is gone. Only a piece that
+both replaced by something else is a conflict, and a decision is about such pieces alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -18,258 +18,76 @@ from typing import TypeVar
 from engine.knowledge.category_files import Entry, entries
 from engine.knowledge.item import normalised
 from engine.store.header import locate
-from engine.store.markdown import MarkdownSection, code_lines, sections
+from engine.store.markdown import code_lines, sections
 from engine.sync.model import Hunk, Side
 
-Name = TypeVar("Name")
+Name = TypeVar("Name", bound=Hashable)
 
-LineMerge = Callable[[str, str, str, Side | None], str | None]
-"""Merges the lines of a piece (base, ours, theirs, the side to take); ``None`` if they conflict."""
 
-_TITLE = "\0"
-"""The name of the only heading of level 1, which may be reworded."""
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An entry, a paragraph or a code block, with the blank lines above it."""
+
+    text: str
+    gap: int = field(compare=False)
+    name: tuple[str, str]
+    """Of an entry its text and source: the same harvest on two days is one entry. Else its text."""
+    day: str = ""  # of an entry
+    is_entry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    name: tuple[str, int]  # the titles of its parents and its own; number of earlier sections of that name
-    title: str
     heading: str
-    gap: int
     blocks: tuple[Block, ...]
-    tail: int  # blank lines at its end
+    gap: int  # blank lines above its heading
+    title: str
+    lead: int = 0  # blank lines below its heading
+    apart: int = 0  # blank lines between its entries
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The merged file; if there are hunks, valid only once they are decided."""
+    """The merged file; if there are hunks, it has the pieces of the side to take, or else ours."""
 
     data: bytes
     hunks: tuple[Hunk, ...] = ()
 
 
-@dataclass(slots=True)
-class Decider:
-    """Decides about pieces of a file, and notes those that both sides changed differently."""
-
-    take: Side | None = None
-    lines: LineMerge | None = None
-    hunks: list[Hunk] = field(default_factory=list)
-
-    def text(self, before: str | None, ours: str | None, theirs: str | None, where: str = "") -> str | None:
-        """The merged text of a piece; ``None`` if it is missing or deleted."""
-        if ours == theirs or theirs == before:
-            return ours
-        if ours == before:
-            return theirs
-        if self.lines is not None and before is not None and ours is not None and theirs is not None:
-            found = self.lines(before, ours, theirs, self.take)
-            if found is not None:
-                return found
-        self.hunks.append(Hunk(before or "", ours or "", theirs or "", where))
-        return theirs if self.take == "theirs" else ours
-
-
-def merged(
-    path: str,
-    base: bytes,
-    ours: bytes,
-    theirs: bytes,
-    take: Side | None = None,
-    lines: LineMerge | None = None,
-) -> Merged:
-    """Merges two versions of a Markdown file.
-
-    Args:
-        take: The side to take where both changed the same piece.
-        lines: Merges a piece of several lines that both changed.
-    """
-    was_crlf, mine_crlf, other_crlf = map(_has_crlf, (base, ours, theirs))
-    if was_crlf or mine_crlf or other_crlf:
-        made = merged(path, _with_lf(base), _with_lf(ours), _with_lf(theirs), take, lines)
-        is_crlf = mine_crlf if mine_crlf != was_crlf or not base else other_crlf
-        return replace(made, data=made.data.replace(b"\n", b"\r\n")) if is_crlf else made
-    decider = Decider(take, lines)
-    heads = [data[: locate(data).body] for data in (base, ours, theirs)]
-    head = _head(heads[0], heads[1], heads[2], decider)
-    before, left, right = _sections(
-        path, [data[len(top) :] for data, top in zip((base, ours, theirs), heads, strict=True)]
-    )
-    left, right = _with_known_names(before, left), _with_known_names(before, right)
+def merged(path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None = None) -> Merged:
+    """Merges two versions of a Markdown file. ``take`` is the side to take where both wrote a piece anew."""
+    sides = (base, ours, theirs)
+    if b"\r\n" in base + ours + theirs:
+        is_crlf = [b"\r\n" in side for side in sides]
+        plain = [side.replace(b"\r\n", b"\n") for side in sides]
+        made = merged(path, plain[0], plain[1], plain[2], take)
+        keeps = is_crlf[1] if is_crlf[1] != is_crlf[0] or not base else is_crlf[2]
+        return Merged(made.data.replace(b"\n", b"\r\n"), made.hunks) if keeps else made
+    hunks: list[Hunk] = []
+    heads = [data[: locate(data).body] for data in sides]
+    head = _head(heads[0], heads[1], heads[2], take, hunks)
+    before, left, right = (_sections(path, data[len(top) :]) for data, top in zip(sides, heads, strict=True))
     found: list[_Section] = []
     for name in in_order([*left], [*right]):
         was, mine, other = before.get(name), left.get(name), right.get(name)
         shape = mine or other
         assert shape is not None
-        blocks = _blocks(
-            was.blocks if was else (),
-            mine.blocks if mine else (),
-            other.blocks if other else (),
-            decider,
-            shape.title,
-        )
-        is_gone = was is not None and (mine is None or other is None) and not blocks
-        if not is_gone:
-            heading = _heading(was, mine, other, decider) if mine and other else shape.heading
-            blocks = spaced(blocks, mine.blocks if mine else (), other.blocks if other else ())
-            found.append(_Section(name, shape.title, heading, shape.gap, tuple(blocks), shape.tail))
-    return Merged(head + _text(found), tuple(decider.hunks))
-
-
-def _has_crlf(data: bytes) -> bool:
-    """True if every line ends with CR and LF."""
-    return 0 < data.count(b"\n") == data.count(b"\r\n")
-
-
-def _with_lf(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n")
-
-
-def _head(base: bytes, ours: bytes, theirs: bytes, decider: Decider) -> bytes:
-    """The header: each line from the side that changed it. Of two new fingerprints, ours; of two days of the
-    last change, the later one.
-    """
-    if ours == theirs or theirs == base:
-        return ours
-    if ours == base:
-        return theirs
-    rows = [_fields(each) for each in (base, ours, theirs)]
-    if any(row is None for row in rows):
-        texts = [each.decode("utf-8", "surrogateescape") for each in (base, ours, theirs)]
-        whole = decider.text(texts[0] or None, texts[1], texts[2], "header") or ""
-        return whole.encode("utf-8", "surrogateescape")
-    was, mine, other = (row or {} for row in rows)
-    lines: list[str] = []
-    for name in dict.fromkeys([*mine, *other]):
-        values = was.get(name), mine.get(name), other.get(name)
-        if name == "fingerprint":
-            value = values[2] if values[1] == values[0] else values[1]
-        elif name == "updated" and None not in values[1:]:
-            value = max(filter(None, values[1:]))
-        else:
-            value = decider.text(*values, "header")
-        if value is not None:
-            lines.append(value)
-    return "".join(["---\n", *lines, "---\n"]).encode("utf-8", "surrogateescape")
-
-
-def _fields(head: bytes) -> dict[str, str] | None:
-    """The lines of a flat header by their keys; ``None`` if it is not flat."""
-    if not head:
-        return {}
-    lines = head.decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    inside = lines[1:-1]
-    is_flat = lines[0] == "---\n" and lines[-1] == "---\n" and all(":" in each for each in inside)
-    if not is_flat or any(each[0] in " \t-#" or "\r" in each for each in inside):
-        return None
-    return {each.partition(":")[0]: each for each in inside}
-
-
-def _sections(path: str, versions: Sequence[bytes]) -> list[dict[tuple[str, int], _Section]]:
-    """The sections of each version by their names. If none has several headings of level 1, theirs is the
-    title of the file, and no part of the other names.
-    """
-    texts = [data.decode("utf-8", "surrogateescape").removesuffix("\n") for data in versions]
-    parts = [sections(text + "\n") if text else [] for text in texts]
-    titled = all(sum(part.level == 1 for part in side) < 2 for side in parts)
-    return [
-        _sections_of(text, side, {entry.number: entry for entry in entries(data, path)}, titled=titled)
-        for data, text, side in zip(versions, texts, parts, strict=True)
-    ]
-
-
-def _sections_of(
-    text: str, parts: Sequence[MarkdownSection], known: dict[int, Entry], *, titled: bool
-) -> dict[tuple[str, int], _Section]:
-    lines = text.split("\n") if text else []
-    found: dict[tuple[str, int], _Section] = {}
-    seen: Counter[str] = Counter()
-    gap = parts[0].start_line - 1 if parts else len(lines)  # blank lines above everything
-    title = ""
-    for part in parts:
-        has_heading = part.level > 0
-        if part.level == 1:
-            title = part.title
-        path = part.path[1:] if titled and part.path[:1] == (title,) and part.level > 1 else part.path
-        name = _TITLE if titled and part.level == 1 else "\n".join(map(normalised, path))
-        first = part.start_line + has_heading
-        blocks, tail = _split(lines[first - 1 : part.end_line], first, known)
-        heading = lines[part.start_line - 1] if has_heading else ""
-        key = (name, seen[name])
-        seen[name] += 1
-        found[key] = _Section(key, part.title, heading, gap, tuple(blocks), tail)
-        gap = 0
-    return found
-
-
-def _with_known_names(
-    base: dict[tuple[str, int], _Section], side: dict[tuple[str, int], _Section]
-) -> dict[tuple[str, int], _Section]:
-    """The sections of a side, those whose heading it reworded under their names in the base."""
-    gone = [section for name, section in base.items() if name not in side and section.blocks]
-    names: dict[tuple[str, int], tuple[str, int]] = {}
-    for name, section in side.items():
-        if name in base or not section.blocks:
-            continue
-        text = _body(section)
-        old = next((each for each in gone if is_alike(_body(each), text)), None)
-        if old is not None:
-            gone.remove(old)
-            names[name] = old.name
-    return {names.get(name, name): section for name, section in side.items()}
-
-
-def _body(section: _Section) -> str:
-    return "\n".join(block.text for block in section.blocks)
-
-
-def _heading(was: _Section | None, mine: _Section, other: _Section, decider: Decider) -> str:
-    """The heading of a section that both sides have."""
-    if was is None and normalised(mine.title) == normalised(other.title):
-        return mine.heading
-    return decider.text(was.heading if was else None, mine.heading, other.heading, mine.title) or ""
-
-
-def _split(lines: Sequence[str], first: int, known: dict[int, Entry]) -> tuple[list[Block], int]:
-    """The blocks of a section, and the number of blank lines after the last one."""
-    code, _ = code_lines(lines)
-    found: list[Block] = []
-    at = gap = 0
-    while at < len(lines):
-        if not lines[at].strip():
-            gap, at = gap + 1, at + 1
-            continue
-        entry = known.get(first + at)
-        end = at + 1
-        if entry is not None:
-            end = min(entry.last - first + 1, len(lines))
-        else:
-            while end < len(lines) and first + end not in known and (lines[end].strip() or code[end]):
-                end += 1
-        text = "\n".join(lines[at:end])
-        if entry is None:
-            found.append(Block(text, gap))
-        else:
-            # The nested lines of an entry are part of its identity.
-            identity = normalised(entry.text) if len(entry.lines) == 1 else text
-            found.append(Block(text, gap, (identity, entry.source or "-"), entry.day))
-        at, gap = end, 0
-    return found, gap
-
-
-def _text(found: Sequence[_Section]) -> bytes:
-    lines: list[str] = []
-    for at, section in enumerate(found):
-        lines += [""] * section.gap
-        if section.heading:
-            if lines and lines[-1].strip():
-                lines.append("")
-            lines.append(section.heading)
-        for block in section.blocks:
-            lines += [*[""] * block.gap, *block.text.split("\n")]
-        lines += [""] * (section.tail if at + 1 < len(found) else 0)
-    text = "".join(f"{line}\n" for line in lines)
-    return text.encode("utf-8", "surrogateescape")
+        heading = shape.heading
+        if mine and other and was and mine.heading == was.heading:
+            heading = other.heading
+        elif mine and other and other.heading not in (mine.heading, was.heading if was else None):
+            hunks.append(Hunk(was.heading if was else "", mine.heading, other.heading))
+            heading = other.heading if take == "theirs" else mine.heading
+        pieces = [each.blocks if each else () for each in (was, mine, other)]
+        blocks, conflicts = _blocks(pieces[0], pieces[1], pieces[2], take)
+        hunks += [replace(each, where=shape.title) for each in conflicts]
+        if blocks or was is None or (mine and other):
+            lead = max((each.blocks[0].gap for each in (mine, other) if each and each.blocks), default=0)
+            pairs = [pair for each in (mine, other) if each for pair in pairwise(each.blocks)]
+            apart = min((below.gap for above, below in pairs if above.is_entry and below.is_entry), default=0)
+            found.append(_Section(heading, tuple(blocks), shape.gap, shape.title, lead, apart))
+    text = "".join(f"{line}\n" for line in _lines(found))
+    return Merged(head + text.encode("utf-8", "surrogateescape"), tuple(hunks))
 
 
 def in_order(ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name]:
@@ -281,131 +99,151 @@ def in_order(ours: Sequence[Name], theirs: Sequence[Name]) -> list[Name]:
     return found
 
 
-def _blocks(
-    base: Sequence[Block], ours: Sequence[Block], theirs: Sequence[Block], decider: Decider, title: str
-) -> list[Block]:
-    left, right = changes(base, ours), changes(base, theirs)
-    # Both may have added an entry, each next to another one of the base.
-    known = {block.key for blocks in left.added for block in blocks if block.is_entry}
-    found: list[Block] = []
-    for at in range(len(base) + 1):
-        found += both(left.added[at], [block for block in right.added[at] if block.key not in known])
-        if at == len(base):
-            break
-        was, mine, other = base[at], left.versions[at], right.versions[at]
-        text = decider.text(was.text, mine.text if mine else None, other.text if other else None, title)
-        if text is not None:
-            same = [each for each in (mine, other) if each is not None and each.text == text]
-            found.append(same[0] if same else replace(was, text=text))
-    return found
-
-
-_MIN_SIMILARITY = 0.6
-"""Similarity ratio from which an entry counts as an edit of another."""
-_LONG = 4_000
-"""Longer texts, in characters, are compared by lines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An entry, a paragraph or a code block, with the blank lines above it."""
-
-    text: str
-    gap: int = field(compare=False, default=0)
-    key: tuple[str, str] = field(compare=False, default=("", ""))
-    """Text and source of an entry: the same harvest on two days is one entry."""
-    day: str = field(compare=False, default="")
-
-    @property
-    def is_entry(self) -> bool:
-        """True for a list entry."""
-        return any(self.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a side did with the blocks of the base."""
-
-    versions: tuple[Block | None, ...]  # the side's version of each; ``None`` if deleted
-    added: tuple[tuple[Block, ...], ...]  # new blocks before each, and after the last
-
-
-def changes(base: Sequence[Block], side: Sequence[Block]) -> Changes:
-    """What a side changed, added and deleted; an edited block is matched with what it was."""
-    versions: list[Block | None] = [None] * len(base)
-    added: list[list[Block]] = [[] for _ in range(len(base) + 1)]
-    match = SequenceMatcher(None, [each.text for each in base], [each.text for each in side], autojunk=False)
-    for kind, first, last, start, end in match.get_opcodes():
-        if kind == "equal":
-            versions[first:last] = side[start:end]
-            continue
-        place = first
-        for number, block in enumerate(side[start:end], start + 1):
-            old = next((at for at in range(place, last) if _is_edited(base[at], block)), None)
-            if old is None and place < last and _is_rewritten(base[place], block, side[number:end]):
-                old = place
-            if old is None:
-                added[place].append(block)
-            else:
-                versions[old] = block
-                place = old + 1
-    return Changes(tuple(versions), tuple(map(tuple, added)))
-
-
-def _is_edited(old: Block, new: Block) -> bool:
-    return (old.is_entry and old.key[0] == new.key[0]) or is_alike(old.text, new.text)
-
-
-def _is_rewritten(old: Block, new: Block, later: Sequence[Block]) -> bool:
-    """True if a paragraph stands for another one that is gone."""
-    return not (old.is_entry or new.is_entry or any(_is_edited(old, block) for block in later))
-
-
-def is_alike(old: str, new: str) -> bool:
-    """Whether one text is likely an edit of the other."""
-    if max(len(old), len(new)) > _LONG:
-        match = SequenceMatcher(None, old.split("\n"), new.split("\n"), autojunk=False)
-        return match.ratio() >= _MIN_SIMILARITY
-    by_characters = SequenceMatcher(None, old, new, autojunk=False)
-    return all(
-        ratio() >= _MIN_SIMILARITY
-        for ratio in (by_characters.real_quick_ratio, by_characters.quick_ratio, by_characters.ratio)
-    )
-
-
-def both(ours: Sequence[Block], theirs: Sequence[Block]) -> list[Block]:
-    """Both sides' additions at one place, without duplicates: by the entries' days, otherwise ours first."""
-    known = {each.text for each in ours} | {each.key for each in ours if each.is_entry}
-    new = [each for each in theirs if each.text not in known and each.key not in known]
-    found: list[Block] = []
-    left = list(ours)
-    for block in new:
-        while left and (not block.day or left[0].day <= block.day):
-            found.append(left.pop(0))
-        found.append(block)
-    return found + left
-
-
-def spaced(blocks: Sequence[Block], *sides: Sequence[Block]) -> list[Block]:
-    """The blocks with the usual spacing of entries: a block that was first on its side may not be here. A
-    paragraph never becomes a part of the block above it.
+def _head(base: bytes, ours: bytes, theirs: bytes, take: Side | None, hunks: list[Hunk]) -> bytes:
+    """The header: each field from the side that changed it. Of two days of the last change the later, of two
+    lists all that is in them, of two fingerprints ours.
     """
-    usual = min((block.gap for side in sides for block in side[1:] if block.is_entry), default=0)
-    first = max((side[0].gap for side in sides if side), default=0)
-    together = {
-        (above.text, block.text)
-        for side in sides
-        for above, block in pairwise(side)
-        if not (block.gap or block.is_entry)
-    }
-    found: list[Block] = []
-    for at, block in enumerate(blocks):
-        gap = block.gap
-        if not at:
-            gap = first
-        elif block.is_entry:
-            gap = usual if blocks[at - 1].is_entry else gap
-        elif (blocks[at - 1].text, block.text) not in together:
-            gap = max(gap, 1)
-        found.append(replace(block, gap=gap))
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    was, mine, other = map(_fields, (base, ours, theirs))
+    lines: list[str] = []
+    for name in dict.fromkeys([*mine, *other]):
+        before, left, right = was.get(name), mine.get(name), other.get(name)
+        if left in (right, before):
+            line = right
+        elif right == before or name == "fingerprint":
+            line = left
+        elif left and right and name == "updated":
+            line = max(left, right)
+        elif left and right and left.endswith("]") and right.endswith("]"):
+            listed = [
+                each.strip(" []") for line in (left, right) for each in line.partition(":")[2].split(",")
+            ]
+            line = f"{name}: [{', '.join(dict.fromkeys(filter(None, listed)))}]"
+        else:
+            hunks.append(Hunk(before or "", left or "", right or "", "header"))
+            line = right if take == "theirs" else left
+        lines += [line] if line else []
+    return "".join(f"{line}\n" for line in ("---", *lines, "---")).encode("utf-8", "surrogateescape")
+
+
+def _fields(head: bytes) -> dict[str, str]:
+    """The lines of a header by their keys; what is nested in one belongs to it."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in head.decode("utf-8", "surrogateescape").splitlines()[1:-1]:
+        if line[:1] in (" ", "\t", "-", "#", "") and name:
+            found[name] += f"\n{line}"
+        else:
+            name = line.partition(":")[0]
+            found[name] = line
     return found
+
+
+def _sections(path: str, data: bytes) -> Mapping[tuple[str, int], _Section]:
+    """The sections by the titles of their parents and their own, and the number of earlier ones so called. A
+    heading of level 1 is the file's title, which may be reworded.
+    """
+    text = data.decode("utf-8", "surrogateescape").removesuffix("\n")
+    lines = text.split("\n") if text else []
+    known = {entry.number: entry for entry in entries(data, path)}
+    found: dict[tuple[str, int], _Section] = {}
+    seen: Counter[str] = Counter()
+    for part in sections(text + "\n") if text else ():
+        titles = part.path[1:] if len(part.path) > 1 and lines[0].startswith("# ") else part.path
+        name = "\0" if part.level == 1 else "\n".join(map(normalised, titles))
+        first = part.start_line + (part.level > 0)
+        heading = lines[part.start_line - 1] if part.level else ""
+        above = lines[: part.start_line - 1]
+        gap = next((at for at, line in enumerate(reversed(above)) if line.strip()), len(above))
+        blocks = tuple(_split(lines[first - 1 : part.end_line], first, known))
+        found[name, seen[name]] = _Section(heading, blocks, gap, part.title)
+        seen[name] += 1
+    return found
+
+
+def _split(lines: Sequence[str], first: int, known: Mapping[int, Entry]) -> Iterator[Block]:
+    """The blocks of a section that starts at line ``first``."""
+    code, _ = code_lines(lines)
+    at = gap = 0
+    while at < len(lines):
+        if not lines[at].strip():
+            gap, at = gap + 1, at + 1
+            continue
+        entry, end = known.get(first + at), at + 1
+        if entry is not None:
+            end = min(entry.last - first + 1, len(lines))
+        else:
+            while end < len(lines) and first + end not in known and (lines[end].strip() or code[end]):
+                end += 1
+        text = "\n".join(lines[at:end])
+        if entry is None:
+            yield Block(text, gap, (text, ""))
+        else:
+            # The nested lines of an entry are part of its identity.
+            own = normalised(entry.text) if len(entry.lines) == 1 else text
+            yield Block(text, gap, (own, entry.source or "-"), entry.day, is_entry=True)
+        at, gap = end, 0
+
+
+def _blocks(
+    base: Sequence[Block], ours: Sequence[Block], theirs: Sequence[Block], take: Side | None
+) -> tuple[list[Block], list[Hunk]]:
+    """The blocks of both sides, and what each put in the place of the same one."""
+    first, second = _replaced(base, ours), _replaced(base, theirs)
+    both = [at for at in sorted(first.keys() & second) if first[at].name != second[at].name]
+    hunks = [Hunk(base[at].text, first[at].text, second[at].text) for at in both]
+    kept, lost = (second, first) if take == "theirs" else (first, second)
+    decided = {lost[at].name: kept[at] for at in both}
+    ours, theirs = ([decided.get(each.name, each) for each in side] for side in (ours, theirs))
+    was, mine, other = ({block.name: block for block in side} for side in (base, ours, theirs))
+    found = list(ours)
+    for at, block in enumerate(theirs):
+        if block.name in mine:
+            continue
+        place = found.index(theirs[at - 1]) + 1 if at and theirs[at - 1] in found else 0
+        if not place and at:
+            names = [each.name for each in found]
+            place = names.index(theirs[at - 1].name) + 1 if theirs[at - 1].name in names else len(found)
+        while (
+            place < len(found)
+            and found[place].is_entry == block.is_entry
+            and found[place].name not in {**was, **other}
+            and (not block.day or found[place].day <= block.day)
+        ):
+            place += 1  # of what both added here, ours first, but entries by their days
+        found.insert(place, block)
+    result: list[Block] = []
+    for block in found:
+        before, left, right = (side.get(block.name) for side in (was, mine, other))
+        if before and (left is None or right is None) and block == before:
+            continue  # one side took it out
+        result.append(right if right and left == before else block)
+    return result, hunks
+
+
+def _replaced(base: Sequence[Block], side: Sequence[Block]) -> dict[int, Block]:
+    """The blocks that a side put in the place of blocks of the base, by the number of those."""
+    match = SequenceMatcher(None, [each.name for each in base], [each.name for each in side], autojunk=False)
+    return {
+        at: block
+        for kind, first, last, start, end in match.get_opcodes()
+        if kind == "replace"
+        for at, block in zip(range(first, last), side[start:end], strict=False)
+        if block.is_entry == base[at].is_entry
+    }
+
+
+def _lines(found: Sequence[_Section]) -> Iterator[str]:
+    for number, section in enumerate(found):
+        if section.heading:
+            yield from [""] * (max(section.gap, 1) if number else section.gap)
+            yield section.heading
+        above: Block | None = None
+        for block in section.blocks:
+            between = section.apart if above and block.is_entry and above.is_entry else max(block.gap, 1)
+            yield from [""] * (between if above else section.lead)
+            yield from block.text.split("\n")
+            above = block

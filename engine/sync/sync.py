@@ -316,7 +316,7 @@ class Sync:
         return replace(
             report,
             outcome="done" if made.here or made.there else report.outcome,
-            snapshots_taken=len(made.here.keys() & theirs.keys()),
+            snapshots_taken=len(made.here),
             snapshots_sent=len(made.there),
             notes=(*report.notes, *made.notes),
         )
@@ -490,38 +490,36 @@ def _states(files: Files) -> dict[str, State]:
         return {}
 
 
-_DATED = (f"{SNAPSHOTS}daily/", f"{SNAPSHOTS}weekly/")
-
-
 @dataclass
 class Exchange:
-    """What an exchange changes, by reference: the new commit and the one before, empty for none."""
+    """The snapshots that an exchange adds: commits by reference."""
 
-    here: dict[str, tuple[str, str]] = field(default_factory=dict)
-    there: dict[str, tuple[str, str]] = field(default_factory=dict)
+    here: dict[str, str] = field(default_factory=dict)
+    there: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def exchange(
     repository: Repository, remote: Remote, theirs: Mapping[str, str], revision: str, clock: Clock
 ) -> Exchange:
-    """Takes the remote's snapshots and sends those here.
-
-    A name that stands for another commit on the remote keeps its meaning there, and the snapshot here gets a
-    new name; of days and weeks, which are tagged on every machine, the later commit counts.
+    """Takes the remote's snapshots and sends those here. A name that both have keeps its meaning on each.
 
     Args:
         theirs: The remote's snapshots.
         revision: The branch's newest commit, which both sides have.
 
     Returns:
-        What was changed. A snapshot that could not be taken or sent is named in the notes.
+        What was added. A snapshot that could not be taken or sent is named in the notes.
     """
-    git = repository.git
-    found = _planned(git, theirs, revision)
-    lines = "".join(
-        f"update {name} {new} {old or '0' * len(new)}\n" for name, (new, old) in found.here.items()
-    )
+    git, found = repository.git, Exchange()
+    ours, sendable = commits_of(git, SNAPSHOTS), commits_of(git, SNAPSHOTS, f"--merged={revision}")
+    found.here = {name: commit for name, commit in theirs.items() if name not in ours}
+    for name, commit in sendable.items():
+        if secrets_of(os.fsencode(name)):
+            found.notes.append("a snapshot was not sent: its name contains what looks like a secret")
+        elif name not in theirs:
+            found.there[name] = commit
+    lines = "".join(f"create {name} {commit}\n" for name, commit in found.here.items())
     try:
         if lines:
             git.run("update-ref", "--stdin", stdin=os.fsencode(lines), reading=False)
@@ -537,40 +535,5 @@ def exchange(
         return found
     for name, why in refused.items():
         del found.there[name]
-        found.notes.append(f"snapshot {_shown(name)} was not sent: {why}")
+        found.notes.append(f"snapshot {shown(name.removeprefix('refs/tags/'))} was not sent: {why}")
     return found
-
-
-def _planned(git: Git, theirs: Mapping[str, str], revision: str) -> Exchange:
-    found, ours = Exchange(), commits_of(git, SNAPSHOTS)
-    sendable = commits_of(git, SNAPSHOTS, f"--merged={revision}")
-    for name, commit in ours.items():
-        there = theirs.get(name, "")
-        if secrets_of(os.fsencode(name)):
-            found.notes.append("a snapshot was not sent: its name contains what looks like a secret")
-        elif not there or (there != commit and name.startswith(_DATED) and _is_later(git, commit, there)):
-            if name in sendable:
-                found.there[name] = (commit, there)
-        elif there != commit:
-            found.here[name] = (there, commit)
-            if not name.startswith(_DATED):
-                renamed = f"{name}-{commit[:8]}"
-                found.here[renamed] = (commit, commit if renamed in ours else "")
-                if name in sendable and renamed not in theirs:
-                    found.there[renamed] = (commit, "")
-                found.notes.append(
-                    f"both sides have a snapshot {_shown(name)}: "
-                    f"it is theirs now, and yours is {_shown(renamed)}"
-                )
-    found.here |= {name: (commit, "") for name, commit in theirs.items() if name not in ours}
-    return found
-
-
-def _is_later(git: Git, commit: str, other: str) -> bool:
-    """Whether a commit is later than another; of two at the same time always the same one is."""
-    lines = git.run("show", "--no-patch", "--format=%ct %H", commit, other).text.splitlines()
-    return max(lines, key=lambda line: (int(line.split(" ")[0]), line)).endswith(commit)
-
-
-def _shown(name: str) -> str:
-    return shown(name.removeprefix("refs/tags/"))

@@ -144,12 +144,12 @@ def push(repository: Repository, remote: Remote, revision: str, clock: Clock) ->
 
 
 def push_references(
-    repository: Repository, remote: Remote, wanted: Mapping[str, tuple[str, str]], clock: Clock
+    repository: Repository, remote: Remote, wanted: Mapping[str, str], clock: Clock
 ) -> dict[str, str]:
-    """Creates or moves references on the remote, each only if it is still as expected.
+    """Creates references on the remote that it does not have.
 
     Args:
-        wanted: By reference, the commit and the one it is expected to have; empty for none.
+        wanted: The commits by reference.
 
     Returns:
         Why references were refused.
@@ -161,8 +161,8 @@ def push_references(
     names = list(wanted)
     for place in range(0, len(names), _AT_ONCE):
         group = names[place : place + _AT_ONCE]
-        leases = [f"--force-with-lease={name}:{wanted[name][1]}" for name in group]
-        done = _push(repository, remote, [f"{wanted[name][0]}:{name}" for name in group], clock, *leases)
+        leases = [f"--force-with-lease={name}:" for name in group]
+        done = _push(repository, remote, [f"{wanted[name]}:{name}" for name in group], clock, *leases)
         lines = [line.split("\t") for line in done.text.splitlines() if line.startswith("!")]
         if done.code and not lines:
             raise _failed(repository, remote, "push", done.message)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from engine.errors import AutopoiesisError, Problem, TopicError
 from engine.startup.records import dataclass
 from engine.store import documents
-from engine.store.conflict_copies import copy_problem, looks_copied
+from engine.store.conflict_copies import copy_problem
 from engine.store.leftovers import is_leftover
 from engine.store.spelling import composed, folded
 from engine.topics import forced
@@ -188,9 +188,7 @@ class TopicLibrary:
 
     def _read_some(self, paths: Iterable[str]) -> set[str]:
         read: set[str] = set()
-        # Whether a file is a copy of another one can change with the other one.
-        copies = [path for path in self._entries if looks_copied(path)]
-        for path in dict.fromkeys((*paths, *copies)):
+        for path in dict.fromkeys(paths):
             if path == forced.STATE_FILE:
                 self._read_state()
                 read.add(path)

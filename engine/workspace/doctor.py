@@ -228,7 +228,7 @@ def _documents_without(workspace: Workspace, kept: frozenset[str]) -> list[str]:
         for folder, _, names in os.walk(workspace.root / top):
             inside = Path(folder).relative_to(workspace.root).as_posix()
             paths = ((name, f"{inside}/{name}") for name in names if name.endswith(".md"))
-            found += [path for name, path in paths if path not in kept and is_used(folder, name)]
+            found += [path for name, path in paths if path not in kept and is_used(name)]
     return sorted(path for path in found if (workspace.root / path).is_file())
 
 

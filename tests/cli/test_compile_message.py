@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.engine import Engine
-from engine.live.messages import find_message, message_before
+from engine.live.messages import find_message
 from tests.cli.conftest import Command
 
 
@@ -55,37 +55,9 @@ def test_last_is_the_latest_message_in_the_feed_or_in_a_session(apo: Command, sa
     assert tree["message"]["session_id"] == session
 
 
-def test_a_budget_applies_to_both_prompts(apo: Command, sample: Path, talk: str) -> None:
-    words = ("--message", talk, "--budget", "2048", "--json")
-    assert apo("-C", sample, "compile", *words).json["budget"] == 2048
-    tree = apo("-C", sample, "compile", *words, "--diff-before").json
-    assert tree["before"]["budget"] == tree["after"]["budget"] == 2048
-
-
-def test_diff_before_compares_with_the_prompt_of_the_previous_message(
-    apo: Command, sample: Path, talk: str
-) -> None:
-    with Engine.open(sample) as engine:
-        message = find_message(engine, talk)
-        earlier = message_before(engine, message)
-    ran = apo("-C", sample, "compile", "--message", talk, "--diff-before")
-    assert ran.code == 0
-    assert f"before   turn {earlier.turn}: " in ran.out and f"after    turn {message.turn}: " in ran.out
-    assert "budget by slot" in ran.out
-    explained = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--explain").out
-    assert explained.startswith(ran.out) and f"── turn {earlier.turn} " in explained
-    tree = apo("-C", sample, "compile", "--message", talk, "--diff-before", "--json").json
-    assert [each["key"] for each in tree["messages"]] == [earlier.key, message.key]
-    first = apo("-C", sample, "compile", "--message", earlier.key, "--json").json
-    assert tree["before"]["tokens"] == first["tokens"]
-    assert any(row["label"].startswith("history:") for row in tree["sections"])
-
-
-def test_diff_before_refuses_the_first_message(apo: Command, sample: Path, talk: str) -> None:
-    ran = apo("-C", sample, "compile", "--message", f"{talk}:1", "--diff-before")
-    assert ran.code == 1 and ran.out == ""
-    assert ran.err.startswith(f"autopoiesis: {talk}: turn 1 is the first message")
-    assert apo("-C", sample, "compile", "--message", "ses_nobody").code == 1
+def test_a_budget_applies(apo: Command, sample: Path, talk: str) -> None:
+    words = ("--message", talk, "--budget", "2048")
+    assert apo("-C", sample, "compile", *words, "--json").json["budget"] == 2048
 
 
 @pytest.mark.parametrize(
@@ -96,7 +68,6 @@ def test_diff_before_refuses_the_first_message(apo: Command, sample: Path, talk:
         (("--message", "last", "--as-of", "now"), "cannot be used with --as-of, --diff or --record"),
         (("--message", "last", "--diff", "HEAD", "now"), "cannot be used with --as-of, --diff or --record"),
         (("--message", "last", "--record"), "cannot be used with --as-of, --diff or --record"),
-        (("Hello", "--diff-before"), "--diff-before needs --message"),
         (("--message", "ses_1", "--session", "ses_2"), "--session can only be used with --message last"),
     ],
 )

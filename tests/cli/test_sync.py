@@ -31,7 +31,7 @@ def test_two_machines_sync_and_resolve_a_conflict(
     laptop.edit("topics/travel.md", "Two.", "By ship.")
     laptop.add("knowledge/facts.md", "- Of the laptop.\n")
     held = apo("-C", laptop.root, "sync")
-    assert held.code == 1 and "topics/travel.md: both sides changed the same entry or text" in held.out
+    assert held.code == 1 and "topics/travel.md: both sides changed the same text" in held.out
     assert "\n    in Travel:\n    before | Two.\n" in held.out
     assert "    ours   | By ship." in held.out
     assert "theirs | By train" in held.out and "\x1b" not in held.out

@@ -74,13 +74,12 @@ def test_a_file_is_archived_and_restored(apo: Command, sample: Path) -> None:
     assert dry.out.startswith(f"{path} → {cold} (") and dry.out.endswith(
         "nothing was moved; pass --apply to do it\n"
     )
-    assert "still links to it" in dry.out and (sample / path).is_file()
+    assert "will be a broken link" in dry.out and (sample / path).is_file()
     done = apo("-C", sample, "archive", "add", path, "--apply")
     assert "undo: git revert" in done.out and (sample / cold).read_bytes() == data
     assert apo("-C", sample, "archive", "list", "--json").json == {
         "files": [{"path": cold, "bytes": len(data)}], "entries": []
     }  # fmt: skip
-    assert cold in (sample / "knowledge/people/_index.md").read_text().replace("../../", "")
     for words, why in {
         ("add", "knowledge/identity/SOUL.md"): "it is part of every prompt",
         ("add", "knowledge/reference/datums.md"): "remove it there first",

@@ -13,7 +13,6 @@ from engine.context.assemble import NEXT_TOKENS, next_pieces
 from engine.context.budget import Cap, caps_of, shown_tokens, within
 from engine.context.compiled import Compiled, LeftOut, Slot, SlotName
 from engine.context.compiler import CompileRequest, ContextCompiler
-from engine.context.windows import WINDOWS, window_of
 from engine.errors import BudgetError, ConfigError
 from engine.search.results import SearchResult
 from engine.settings.file import load
@@ -126,7 +125,7 @@ def test_a_cap_in_tokens_replaces_the_default_in_kib() -> None:
 
 
 def test_caps_are_read_from_the_settings_file() -> None:
-    text = "context_compiler:\n  history_budget_tokens: 900\n  knowledge_budget_kb: 2.5\n  model: gpt-4o\n"
+    text = "context_compiler:\n  history_budget_tokens: 900\n  knowledge_budget_kb: 2.5\n"
     config, odd = load(text.encode())
     assert not odd
     assert config.context_compiler.cap("history") == (None, 900)
@@ -237,42 +236,6 @@ def test_caps_and_budget_hold_for_any_settings(
     extra = sum(each.tokens for each in compiled.next_pieces)
     assert extra <= free(compiled) + NEXT_TOKENS
     assert all(each.limit == "room" and each.tokens > 0 for each in compiled.next_pieces)
-
-
-# The model's window.
-
-
-def test_a_budget_above_the_models_window_is_lowered_and_reported() -> None:
-    compiled = compile_rich(300_000, model="claude-haiku-4-5")
-    assert (compiled.budget, compiled.model, compiled.window) == (200_000, "claude-haiku-4-5", 200_000)
-    [problem] = compiled.problems
-    assert problem.startswith(
-        "context_compiler.token_budget: 300,000 tokens exceed the context window of claude-haiku-4-5"
-    )
-    assert compile_rich(8192, model="claude-haiku-4-5").problems == ()
-
-
-def test_a_configured_window_overrides_the_known_one() -> None:
-    compiled = compile_rich(8192, model="claude-haiku-4-5", model_window=4096)
-    assert (compiled.budget, compiled.window) == (4096, 4096)
-    assert compiled.tokens <= 4096
-    assert compile_rich(8192, model_window=100_000).window == 100_000
-
-
-def test_an_unknown_model_is_reported() -> None:
-    compiled = compile_rich(8192, model="my\nown")
-    assert compiled.budget == 8192 and compiled.window is None
-    assert compiled.problems == (
-        "context_compiler.model: the context window of my own is not known; set "
-        "context_compiler.model_window to its size in tokens",
-    )
-
-
-def test_windows_are_found_by_name_version_and_provider_prefix() -> None:
-    assert window_of("claude-haiku-4-5-20251001") == window_of("anthropic/Claude-Haiku-4-5") == 200_000
-    assert window_of("gemini-3.1-pro-preview") == WINDOWS["gemini-3.1-pro"]
-    assert window_of("") is window_of("claude-haiku-4") is window_of("gemini-2.5-flash-image") is None
-    assert all(100_000 <= window <= 2_000_000 for window in WINDOWS.values())
 
 
 # 500 more tokens.

@@ -99,8 +99,7 @@ def test_an_edit_of_the_prefix_is_a_cache_miss_with_a_reason(engine: Engine) -> 
     soul.write_text(soul.read_text() + "Never guess.\n")
     second = sender.send("Anything new?", session_id=first.session_id)
     assert provider.asked[0].prefix != provider.asked[1].prefix
-    last = len(soul.read_text().splitlines())
-    assert second.cache.why == f"the stable prefix changed: knowledge/identity/SOUL.md:{last} changed"
+    assert second.cache.why == "the stable prefix changed: knowledge/identity/SOUL.md changed"
     assert second.cache.prefix != first.cache.prefix
 
 

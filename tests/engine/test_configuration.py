@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from engine.engine import Engine
 from engine.errors import AutopoiesisError, ConfigError, DocumentError, ReadOnly
-from engine.settings.catalog import NONE, catalog, is_threshold, value_of
+from engine.settings.catalog import catalog, value_of
 from engine.settings.editing import Configuration
 from engine.settings.file import CONFIG_FILE, load
 from engine.settings.model import Config
@@ -104,9 +104,9 @@ def lines_changed(before: str, after: str) -> list[str]:
         ("imports.follow", ["codex"], ["+ imports:", "+   follow:", "+     - codex"]),
         ("chat.model", "no", ["+ chat:", '+   model: "no"']),
         (
-            "watchers.policy.high.activate",
-            "0.5",
-            ["+ watchers:", "+   policy:", "+     high:", "+       activate: 0.5", "+       gate: 0.06"],
+            "watchers.policy",
+            "{high: {activate: 0.5}}",
+            ["+ watchers:", "+   policy:", "+     high:", "+       activate: 0.5"],
         ),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_setting_can_be_added_to_files_of_any_shape(
 def test_setting_and_unsetting_restores_every_byte(tmp_path: Path, data: bytes) -> None:
     for name, value in {
         "chat.model": "m",
-        "watchers.policy.low.gate": 0.3,
+        "watchers.policy": {"low": {"gate": 0.3}},
         "gate.base_url": "http://x",
     }.items():
         configuration = configuration_of(tmp_path, data)
@@ -193,21 +193,15 @@ def test_the_old_name_of_a_setting_is_removed_with_it(tmp_path: Path) -> None:
     assert (tmp_path / CONFIG_FILE).read_bytes() == b"watchers:\n  nominate: pattern\n"
 
 
-def test_a_policy_row_is_edited_in_place_and_removed_when_empty(tmp_path: Path) -> None:
-    configuration = configuration_of(
-        tmp_path, b"watchers:\n  policy:\n    high: {activate: 0.6} # only this\n"
-    )
-    read = (tmp_path / CONFIG_FILE).read_bytes
-    configuration.change("watchers.policy.high.gate", 0.1)
-    assert read() == b"watchers:\n  policy:\n    high: {activate: 0.6, gate: 0.1} # only this\n"
-    configuration.change("watchers.policy.high.activate", NONE)
-    assert read() == b"watchers:\n  policy:\n    high: {gate: 0.1} # only this\n"
-    assert load(read())[0].watchers.row("high").activate is None
-    configuration.change("watchers.policy.high.activate", None)
-    default = Config().watchers.row("high")
-    assert load(read())[0].watchers.row("high").activate == default.activate
-    configuration.change("watchers.policy.high.gate", None)
-    assert load(read())[0] == Config()
+def test_the_policy_table_is_one_setting(tmp_path: Path) -> None:
+    configuration = configuration_of(tmp_path, b"watchers:\n  policy:\n    high: {activate: 0.6} # mine\n")
+    before = load((tmp_path / CONFIG_FILE).read_bytes())[0]
+    assert value_of(before, "watchers.policy") == {"high": {"activate": 0.6}}
+    configuration.change("watchers.policy", {"high": {"activate": 0.6, "gate": 0.1}})
+    row = load((tmp_path / CONFIG_FILE).read_bytes())[0].watchers.row("high")
+    assert (row.activate, row.gate) == (0.6, 0.1)
+    configuration.change("watchers.policy", None)
+    assert load((tmp_path / CONFIG_FILE).read_bytes())[0] == Config()
 
 
 @pytest.mark.parametrize(
@@ -222,13 +216,13 @@ def test_a_policy_row_is_edited_in_place_and_removed_when_empty(tmp_path: Path) 
         ("git.auto_commit", "perhaps", "allowed: true or false"),
         ("imports.follow", "cursor", "allowed: a list of claude-code or codex"),
         ("imports.follow", "[codex", "imports.follow cannot be '[codex'"),
-        ("watchers.policy.high.gate", "always", "allowed: a number, or none"),
+        ("watchers.policy", "{high: {gate: always}}", "names, each with any of activate, gate, matched"),
         ("chat.model", ["a"], "chat.model cannot be ['a']; allowed: a text"),
         ("chat.modle", "m", "no setting named chat.modle; did you mean chat.model?"),
         ("anthropic_ttl", "1h", "did you mean cache.anthropic_ttl?"),
         ("cache.anthropic-ttl", "1h", "did you mean cache.anthropic_ttl?"),
         ("cache", "1h", "cache is a group of settings; name one of them, such as cache.anthropic"),
-        ("watchers.policy.high", 1, "watchers.policy.high is a group of settings"),
+        ("watchers.policy.high", 1, "no setting named watchers.policy.high; did you mean watchers.policy?"),
         ("watchers.gate_model", "m", "it was renamed to gate.model"),
         ("zzzzzzzz", "m", "see: autopoiesis config list"),
         ("", "m", "no setting named"),
@@ -287,7 +281,12 @@ def values_of(name: str) -> st.SearchStrategy[object]:
     """Values a setting may have, or ``None`` to remove it."""
     allowed = catalog()[name].allowed
     values: st.SearchStrategy[object]
-    if name == "days.time_zone":
+    if name == "watchers.policy":
+        rows = st.dictionaries(st.sampled_from(["activate", "gate"]), st.floats(0.1, 1), min_size=1)
+        values = st.dictionaries(st.sampled_from(["high", "low"]), rows, min_size=1)
+    elif name == "lifecycle.schedule":
+        values = st.dictionaries(st.sampled_from(["index", "recaps"]), st.just("off"), min_size=1)
+    elif name == "days.time_zone":
         values = st.sampled_from(["", "UTC", "Europe/Brussels", "America/New_York"])
     elif allowed.startswith("a cron expression"):
         values = st.sampled_from(["off", "0 4 * * 1-5"])
@@ -334,24 +333,14 @@ def test_any_setting_accepts_any_valid_value_and_all_others_are_unchanged(
     given = str(value) if as_text and isinstance(value, int | float) else value
     after = content_after_change(folder, file, name, given)
     before, config = load(file)[0], load(after)[0]
-    assert value_of(config, name) == (value if value is not None and value != "" else default(config, name))
-    others = [
-        each for each in catalog() if each != name and not (name == "watchers.preset" and is_threshold(each))
-    ]
+    assert value_of(config, name) == (value if value is not None and value != "" else catalog()[name].default)
+    others = [each for each in catalog() if each != name]
     assert [value_of(config, each) for each in others] == [value_of(before, each) for each in others]
     kept = [line for line in file.splitlines() if line.strip().startswith(b"#")]
     assert [line for line in after.splitlines() if line.strip().startswith(b"#")] == kept
     assert after.startswith(b"\xef\xbb\xbf") == file.startswith(b"\xef\xbb\xbf")
     if b"\r\n" in file:
         assert after.count(b"\r\n") == after.count(b"\n")
-
-
-def default(config: Config, name: str) -> object:
-    """The value used if the file does not set it."""
-    if not is_threshold(name):
-        return catalog()[name].default
-    spec = b"watchers:\n  preset: spec\n" if config.watchers.preset == "spec" else b""
-    return value_of(load(spec)[0], name)
 
 
 def test_every_setting_is_shown_with_its_documentation(tmp_path: Path) -> None:
@@ -362,7 +351,6 @@ def test_every_setting_is_shown_with_its_documentation(tmp_path: Path) -> None:
     assert found["cache.anthropic_ttl"].line == 0 and not found["cache.anthropic_ttl"].is_set
     assert found["cache.anthropic_ttl"].allowed == "5m or 1h"
     assert found["cache.anthropic_ttl"].doc.startswith("How long the cache lives after its last use;")
-    assert found["watchers.policy.high.activate"].default == Config().watchers.row("high").activate
 
 
 def test_the_engine_uses_the_new_setting_and_the_change_is_committed(engine: Engine) -> None:

@@ -14,7 +14,7 @@ from engine.jobs.table import own_jobs
 from engine.lifecycle.schedule import schedule
 from engine.lifecycle.schedule.job import Job
 from engine.parts import Parts
-from engine.probes.places import typed
+from engine.probes.probes import typed
 from engine.store.git import pack
 from tests.engine.conftest import Witness
 from tests.store.history import git
@@ -98,7 +98,7 @@ def test_the_index_and_history_jobs_do_their_work(sample: Path) -> None:
         engine.probes.add("What is the walrus project?", [evidence])
         assert result_of("probes") == ("done", "1 of 1 found")
         note.unlink()
-        assert result_of("probes") == ("failed", "1 of 1 lost; see: autopoiesis probe run")
+        assert result_of("probes") == ("failed", "1 of 1 missing; see: autopoiesis probe run")
 
 
 def test_the_lifecycle_jobs_do_their_work(sample: Path) -> None:

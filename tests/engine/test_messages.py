@@ -8,7 +8,7 @@ import pytest
 
 from engine.engine import Engine
 from engine.errors import TranscriptError
-from engine.live.messages import SpokenMessage, find_message, message_before
+from engine.live.messages import SpokenMessage, find_message
 
 OLD = "conversations/2026-06-01-old.md"
 NEW = "conversations/2026-06-12-new.md"
@@ -60,7 +60,6 @@ def test_names_resolve_to_messages(talks: Engine, name: str, session: str, path:
 def test_a_message_has_its_path_turn_and_text(talks: Engine) -> None:
     found = find_message(talks, "last")
     assert found == SpokenMessage(f"{NEW}#4", NEW, "ses_new00001", 5, "Four")
-    assert message_before(talks, found) == SpokenMessage(f"{NEW}#0", NEW, "ses_new00001", 1, "One")
 
 
 def test_a_session_is_found_by_its_id(sample: Path) -> None:
@@ -93,11 +92,6 @@ def test_a_name_without_a_message_is_a_clear_error(talks: Engine, name: str, ses
         find_message(talks, name, session)
 
 
-def test_there_is_no_message_before_the_first(talks: Engine) -> None:
-    with pytest.raises(TranscriptError, match="turn 1 is the first message"):
-        message_before(talks, find_message(talks, OLD))
-
-
 def test_a_workspace_without_messages_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "memory-config.yaml").touch()
     with Engine.open(tmp_path) as engine, pytest.raises(TranscriptError, match="no messages from a person"):
@@ -114,7 +108,3 @@ def test_turns_before_the_window_of_a_long_conversation_are_unavailable(
     assert find_message(talks, f"{path}:50").text.startswith("Question 49")
     with pytest.raises(TranscriptError, match=r"no turn 3; available: turns 4\d to 50"):
         find_message(talks, f"{path}:3")
-    first = talks.conversations.read(path)
-    assert first is not None
-    with pytest.raises(TranscriptError, match="is the first message"):
-        message_before(talks, find_message(talks, f"{path}:{first.first + 1}"))

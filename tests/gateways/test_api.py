@@ -231,11 +231,7 @@ def test_webhook_text_is_quoted_without_our_delimiters() -> None:
     assert '{"a": 1}' in message_of("x", "y", {"a": 1})
 
 
-def test_a_client_that_does_not_read_does_not_hold_up_a_stopping_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("engine.gateways.connection.STALLED_S", 600)
-    monkeypatch.setattr("engine.gateways.http._GRACE_S", 600)
+def test_a_client_that_does_not_read_does_not_hold_up_a_stopping_server(tmp_path: Path) -> None:
     with (
         Engine.open(workspace(tmp_path / "memory")) as engine,
         running(HookServer(engine, TOKEN, port=0)) as server,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
-import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx2
@@ -148,74 +145,6 @@ def test_an_unfinished_request_does_not_block_others(client: httpx2.Client, serv
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
         slow.sendall(b"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: x\r\nContent-Le")
         assert client.get("/api/cache").status_code == 200
-
-
-@pytest.mark.parametrize(
-    "begun",
-    [
-        b"",
-        b"GET /api/cache HTTP/1.1\r\nHost: x\r\nAutho",
-        f"POST /api/cache/ses_a/enable HTTP/1.1\r\nHost: {{}}\r\nAuthorization: Bearer {TOKEN}\r\n"
-        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{".encode(),
-    ],
-    ids=["nothing", "half a header", "half a body"],
-)
-def test_connections_with_unfinished_requests_are_closed_and_others_are_served(
-    client: httpx2.Client, server: HookServer, begun: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 0.3)
-    begun = begun.replace(b"{}", f"127.0.0.1:{server.port}".encode())
-    held = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(80)]
-    try:
-        for each in held:
-            with contextlib.suppress(ConnectionResetError, BrokenPipeError):
-                each.sendall(begun)
-        for each in held:
-            with contextlib.suppress(ConnectionResetError):
-                while each.recv(4096):
-                    pass
-        monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 60)
-        assert client.get("/api/cache").status_code == 200
-    finally:
-        for each in held:
-            each.close()
-
-
-@pytest.mark.parametrize("whole", ["", "GET /api/cache HTTP/1.1\r\nHost: x\r\n\r\n"])
-def test_idle_connections_are_closed_to_make_room_for_new_ones(
-    client: httpx2.Client, server: HookServer, whole: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 600)
-    monkeypatch.setattr(server._server.config, "timeout_keep_alive", 600)
-    held = []
-    try:
-        for _ in range(80):
-            held.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
-            if whole:
-                held[-1].sendall(whole.encode())
-                assert held[-1].recv(4096).startswith(b"HTTP/1.1 403")
-        for _ in range(3):
-            assert client.get("/api/cache").status_code == 200
-    finally:
-        for each in held:
-            each.close()
-
-
-def test_a_connection_may_be_idle_between_whole_requests(
-    server: HookServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server._server.config, "timeout_keep_alive", 600)
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
-    connection.connect()
-    connection.auto_open = 0  # a second connection would prove nothing
-    with contextlib.closing(connection):
-        for _ in range(3):
-            connection.request("GET", "/api/cache", headers={"Authorization": f"Bearer {TOKEN}"})
-            with connection.getresponse() as answer:
-                assert (answer.status, bool(answer.read())) == (200, True)
-            # Not before the first request, which may come late on a busy machine.
-            monkeypatch.setattr("engine.gateways.connection.REQUEST_S", 0.05)
-            time.sleep(0.1)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

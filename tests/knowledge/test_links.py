@@ -93,7 +93,7 @@ def test_all_forms_of_references_are_found() -> None:
         ("link", "../other/KNOWLEDGE.md"),
     ]
     [wikilink] = [each for each in references(text) if each.kind == "wikilink"]
-    assert (wikilink.section, wikilink.label, wikilink.line) == ("Open", "Jonas", 2)
+    assert (wikilink.target, wikilink.line) == ("Jonas Brandt", 2)
 
 
 @each_case(

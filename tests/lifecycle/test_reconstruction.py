@@ -76,20 +76,21 @@ def test_a_branch_needs_all_sessions_and_a_rerun_reuses_paid_replies(root: Path)
 
 
 def test_lines_a_person_accepted_or_edited_are_kept(root: Path) -> None:
-    person = "- Priya Raman is our chart lead."
-    with opened(root, None) as engine:
-        engine.extraction.runner(["people"]).run()
+    long = f"The tide tables are computed in UTC{', and so are those of the harbour' * 20}."
+    page = root / "knowledge/facts.md"
+    with opened(root, by_task(facts=rows(facts=[{"statement": long}]))) as engine:
+        engine.extraction.runner(["facts"]).run()
         for each in engine.knowledge.review.queue.waiting():
             engine.knowledge.review.accept(each.id)
-        page = root / "knowledge/people/priya-raman.md"
-        assert person in page.read_text()
-        mine = f"- The gauge is wet. {FROM}\n  - I was there.\n- The gauge is dry. {FROM}\n"
-        (root / "knowledge/facts.md").write_text(f"# Facts\n\n{mine}")
-        engine.repository.commit(["knowledge/facts.md", "knowledge/people/priya-raman.md"], "as it stands")
+        accepted = page.read_text()
+        assert long in accepted
+        mine = f"- The gauge is wet. {FROM}\n  - I was there.\n"
+        page.write_text(f"{accepted}{mine}- The gauge is dry. {FROM}\n")
+        engine.repository.commit(["knowledge/facts.md"], "as it stands")
+    with opened(root, None) as engine:
         done = engine.reconstruction.run(Request("a"))
-    assert person in git(root, "show", "extract/a:knowledge/people/priya-raman.md")
     facts = git(root, "show", "extract/a:knowledge/facts.md")
-    assert facts == f"# Facts\n\n- The gauge is wet. {FROM}\n  - I was there.\n", done
+    assert facts == accepted + mine, done
 
 
 def test_lines_of_a_session_that_cannot_be_read_again_are_kept(root: Path) -> None:

@@ -12,7 +12,6 @@ from engine.knowledge.harvest.markers import marked
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.item import Category, Item
 from engine.knowledge.proposed import why_held
-from engine.lifecycle.extraction.extractor import statements_in
 from engine.lifecycle.recaps.lines import lines_of
 from tests.knowledge.extract_support import source_of
 from tests.provenance.planted import Planted, planted
@@ -65,7 +64,7 @@ def test_no_planted_mark_is_written(label: str, tmp_path: Path) -> None:
 
 
 def said(source: SourceText) -> str:
-    return " ".join((*lines_of(source.turns), *(text for _, text, _ in statements_in(source.turns, {}))))
+    return " ".join(lines_of(source.turns))
 
 
 @pytest.mark.parametrize("label", ["", "Fact: ", "Decision: "])

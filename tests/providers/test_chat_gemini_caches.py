@@ -1,4 +1,4 @@
-"""Gemini's named caches: created, used in a chat, extended, deleted, expired."""
+"""Gemini's named caches: created, used in a chat, deleted, expired."""
 
 from __future__ import annotations
 
@@ -110,68 +110,6 @@ async def test_a_cache_is_created_from_a_prefix(chat: ChatService) -> None:
     assert len(seen.bodies) == 2, "a temporary failure was not retried"
 
 
-def listed(*caches: dict[str, Any], more: str = "") -> Response:
-    return json_response({"cachedContents": list(caches), **({"nextPageToken": more} if more else {})})
-
-
-async def test_a_cache_whose_response_was_lost_is_found_at_the_next_attempt(chat: ChatService) -> None:
-    made = Endpoint(chat, "cachedContents", "POST", Response(b"{", 200), json_response(STORED))
-    looked = Endpoint(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
-    lost = Endpoint(chat, "cachedContents", "POST", json_response({}, 503))
-    gemini = provider(chat)
-    with pytest.raises(SendFailed, match="could not be read"):
-        await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
-    assert (await gemini.find_cache("autopoiesis-1", timeout=20)) == (
-        NAME,
-        datetime(2026, 9, 7, 2, 18, 17, 23637, tzinfo=UTC),
-        7021,
-    )
-    await gemini.aclose()
-    assert made.bodies[0]["displayName"] == "autopoiesis-1"
-    assert looked.queries == ["pageSize=1000"] and lost.bodies == []
-
-
-async def test_creation_is_not_repeated_if_the_cache_may_exist(chat: ChatService) -> None:
-    made = Endpoint(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
-    Endpoint(chat, "cachedContents", "GET", listed({**STORED, "displayName": "autopoiesis-1"}))
-    gemini = provider(chat)
-    stored = await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)
-    await gemini.aclose()
-    assert stored.name == NAME and len(made.bodies) == 1
-
-
-async def test_a_cache_is_created_even_if_the_server_cannot_list_caches(chat: ChatService) -> None:
-    made = Endpoint(chat, "cachedContents", "POST", json_response({}, 503), json_response(STORED))
-    Endpoint(chat, "cachedContents", "GET", json_response(chat.error("no such method"), 404))
-    gemini = provider(chat)
-    assert (await gemini.create_cache(KEPT, 600, display_name="autopoiesis-1", timeout=20)).name == NAME
-    await gemini.aclose()
-    assert len(made.bodies) == 2
-
-
-async def test_of_caches_with_the_same_name_the_last_to_expire_is_found(chat: ChatService) -> None:
-    mine = {**STORED, "displayName": "mine"}
-    looked = Endpoint(
-        chat,
-        "cachedContents",
-        "GET",
-        listed(
-            {**STORED, "name": "cachedContents/other", "displayName": "other"},
-            {**mine, "name": "cachedContents/model", "model": "models/another-model"},
-            {**mine, "name": "cachedContents/early", "expireTime": "2026-09-07T01:00:00Z"},
-            more="a/b",
-        ),
-        listed(mine),
-    )
-    gemini = provider(chat)
-    found = await gemini.find_cache("mine", timeout=20)
-    assert found is not None and found.name == NAME
-    assert looked.queries == ["pageSize=1000", "pageSize=1000&pageToken=a%2Fb"]
-    looked._waiting = [json_response({})]
-    assert await gemini.find_cache("mine", timeout=20) is None
-    await gemini.aclose()
-
-
 async def test_a_too_short_prefix_is_reported(chat: ChatService) -> None:
     message = "Cached content is too small. total_token_count=16, min_total_token_count=1024"
     Endpoint(chat, "cachedContents", "POST", json_response(chat.error(message), 400))
@@ -198,25 +136,6 @@ async def test_a_missing_expiry_is_computed(chat: ChatService, expiry: object) -
     await gemini.aclose()
     left = stored.expires_at - datetime.now(UTC)
     assert timedelta(seconds=550) < left <= timedelta(seconds=600) and stored.tokens == 0
-
-
-async def test_a_cache_can_be_extended(chat: ChatService) -> None:
-    seen = Endpoint(chat, NAME, "PATCH", json_response(STORED))
-    gemini = provider(chat)
-    stored = await gemini.refresh_cache(NAME, 900, timeout=20)
-    await gemini.aclose()
-    assert stored.name == NAME
-    assert (seen.bodies, seen.queries) == ([{"ttl": "900s"}], ["updateMask=ttl"])
-
-
-async def test_an_expired_cache_cannot_be_extended(chat: ChatService) -> None:
-    Endpoint(chat, NAME, "PATCH", json_response(GONE, 403))
-    gemini = provider(chat)
-    with pytest.raises(CacheGone, match=NAME):
-        await gemini.refresh_cache(NAME, 900, timeout=20)
-    with pytest.raises(CacheGone, match="no cache of that name"):
-        await gemini.refresh_cache("../models/some-model", 900, timeout=20)
-    await gemini.aclose()
 
 
 @pytest.mark.parametrize(

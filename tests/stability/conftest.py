@@ -50,11 +50,6 @@ class Desk:
         self.now += timedelta(seconds=after)
         assert self.log.note(self.compile(f"It is {self.now}"), discussion) is not None
 
-    @property
-    def texts(self) -> set[str]:
-        """The hashes of the kept texts."""
-        return {path.stem for path in (self.root / "scratch/prefixes").iterdir()}
-
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -58,7 +57,7 @@ def test_a_name_that_only_sync_programs_use_is_a_copy_wherever_its_original_is(
     tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_text("Other text.\n")
-    assert original_of(str(tmp_path), name) == "deploy.md"
+    assert original_of(name) == "deploy.md"
     problem = copy_problem(str(tmp_path), name, f"topics/{name}")
     assert problem is not None
     assert problem.hint == "if you need it, rename it to deploy.md; otherwise delete it"
@@ -68,36 +67,7 @@ def test_a_name_that_only_sync_programs_use_is_a_copy_wherever_its_original_is(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "deploy 2.md", "deploy (1).md", "deploy copy.md", "deploy copy 3.md", "deploy - Copy.md",
-        "deploy - Copy (2).md", "deploy-DESKTOP-AB12CD3.md", "deploy.conflict1.md",
-    ],
-)  # fmt: skip
-def test_a_name_that_people_use_too_is_a_copy_only_beside_an_original_with_its_text(
-    tmp_path: Path, name: str
-) -> None:
-    copy, original = tmp_path / name, tmp_path / "deploy.md"
-    copy.write_text(NOTE.replace("Tell the team", "Tell all teams"))
-    assert is_used(str(tmp_path), name)
-    original.write_text(NOTE)
-    assert original_of(str(tmp_path), name) == "deploy.md" and not is_used(str(tmp_path), name)
-    assert is_used(str(tmp_path), "deploy.md")
-    copy.write_text("---\ntype: reference\n---\n# Deploy, part two\n\n- Rollbacks.\n")
-    assert is_used(str(tmp_path), name)
-
-
-@pytest.mark.parametrize(
-    "name", ["2.md", " 2.md", "v2.md", "deploy-2.md", "deploy-PROD.md", "conflict.md", "2026-06-12.md"]
+    "name", ["2.md", "deploy 2.md", "deploy copy.md", "deploy-PROD.md", "conflict.md", "2026-06-12.md"]
 )
-def test_ordinary_names_are_no_copies(tmp_path: Path, name: str) -> None:
-    for each in (name, "deploy.md", "v.md"):
-        (tmp_path / each).write_text(NOTE)
-    assert is_used(str(tmp_path), name)
-
-
-def test_a_pipe_beside_a_file_is_not_read(tmp_path: Path) -> None:
-
-    os.mkfifo(tmp_path / "deploy.md")
-    (tmp_path / "deploy 2.md").write_text(NOTE)
-    assert is_used(str(tmp_path), "deploy 2.md")
+def test_ordinary_names_are_no_copies(name: str) -> None:
+    assert is_used(name)

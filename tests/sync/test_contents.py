@@ -82,23 +82,24 @@ def test_adjacent_entries_may_be_edited_ticked_and_removed_on_both_sides() -> No
     )
     result = entries.merged("knowledge/tasks.md", base, ours, theirs)
     assert result.data.decode() == (
-        "# Tasks\n\n## Open\n\n- First.\n- Water twice.\n- [x] Call the office.\n\n"
+        "# Tasks\n\n## Open\n\n- Water twice.\n- First.\n- [x] Call the office.\n\n"
         "## Done\n\n- Write the advisory.\n"
     )
     assert result.hunks == ()
 
 
-def test_an_entry_changed_on_both_sides_is_a_conflict_and_the_rest_is_merged() -> None:
-    base, ours, theirs = (b"# F\n\n- The gauge is %s.\n" % word for word in (b"low", b"lower", b"high"))
-    theirs += b"- New there.\n"
-    result = entries.merged(FACTS, base, ours, theirs)
-    assert result.hunks == (
-        Hunk("- The gauge is low.", "- The gauge is lower.", "- The gauge is high.", "F"),
-    )
-    assert entries.merged(FACTS, base, ours, theirs, "theirs").data == theirs
-    assert entries.merged(FACTS, base, ours, theirs, "ours").data == ours + b"- New there.\n"
-    gone = entries.merged(FACTS, base, b"# F\n", theirs)
-    assert gone.hunks == (Hunk("- The gauge is low.", "", "- The gauge is high.", "F"),)
+def test_a_piece_changed_on_both_sides_is_a_conflict_about_it_alone() -> None:
+    for mark in (b"", b"- "):
+        base, ours, theirs = (b"# F\n\n%sIt is %s.\n" % (mark, word) for word in (b"low", b"lower", b"high"))
+        ours, theirs = ours + b"- New here.\n", theirs + b"- New there.\n"
+        result = entries.merged(FACTS, base, ours, theirs)
+        name = mark.decode()
+        assert result.hunks == (Hunk(f"{name}It is low.", f"{name}It is lower.", f"{name}It is high.", "F"),)
+        added = b"- New here.\n- New there.\n" if mark else b"\n- New here.\n- New there.\n"
+        for take, kept in (("ours", b"lower"), ("theirs", b"high")):
+            made = entries.merged(FACTS, base, ours, theirs, take)  # type: ignore[arg-type]
+            assert made.data == b"# F\n\n%sIt is %s.\n" % (mark, kept) + added
+    assert entries.merged(FACTS, base, b"# F\n", theirs).data == theirs, "an edit survives a deletion"
 
 
 def test_a_journal_started_on_both_sides_has_each_heading_once() -> None:

@@ -55,36 +55,15 @@ def test_a_snapshot_of_an_older_commit_is_sent_though_nothing_else_is_new(
     assert tags(laptop.root) == tags(desk.root) != {}
 
 
-def test_one_name_for_two_states_loses_neither_and_is_said(machines: tuple[Machine, Machine, Path]) -> None:
+def test_a_name_that_both_have_keeps_its_meaning_on_each(machines: tuple[Machine, Machine, Path]) -> None:
     desk, laptop, bare = machines
     theirs, ours = change(desk, "The mast is 12 m high."), change(laptop, "The quay is 80 m long.")
     for machine in (desk, laptop):
         machine.engine.history.snapshot("release")
-    desk.sync()
-    report = laptop.sync()
-    renamed = f"memory/milestone/release-{ours[:8]}"
-    assert report.notes[-1] == (
-        "both sides have a snapshot memory/milestone/release: it is theirs now, and yours is " + renamed
-    )
-    desk.sync()
-    for root in (desk.root, laptop.root, bare):
-        assert tags(root) == {"memory/milestone/release": theirs, renamed: ours}
-    assert not laptop.sync().notes
-
-
-def test_of_a_day_tagged_on_both_machines_the_later_commit_counts(
-    machines: tuple[Machine, Machine, Path],
-) -> None:
-    desk, laptop, bare = machines
-    earlier = change(desk, "The mast is 12 m high.")
-    laptop.clock.tick(60)
-    later = change(laptop, "The quay is 80 m long.")
-    for machine, expected in ((desk, earlier), (laptop, later)):
-        machine.engine.history.tag_daily(DAY)
         assert not machine.sync().notes
-        assert tags(bare) == {"memory/daily/2026-06-12": expected}
-    assert desk.sync().snapshots_taken == 1
-    assert tags(desk.root) == tags(laptop.root) == tags(bare)
+    desk.sync()
+    assert tags(desk.root) == tags(bare) == {"memory/milestone/release": theirs}
+    assert tags(laptop.root) == {"memory/milestone/release": ours}
 
 
 def test_a_snapshot_of_what_was_taken_out_of_the_history_stays_here(

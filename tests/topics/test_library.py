@@ -285,25 +285,15 @@ def test_without_a_watcher_catch_up_reads_changed_files(
     assert library.get("bee") is not None
 
 
-def test_a_conflict_copy_is_no_topic_until_it_takes_its_originals_name(
-    library: TopicLibrary, write: Write, workspace: Workspace
-) -> None:
+def test_a_conflict_copy_is_no_topic(library: TopicLibrary, write: Write) -> None:
     write("topics/a.md", topic("One.\nTwo."))
     write("topics/a.sync-conflict-20260612-101010-ABCDEFG.md", topic("Three."))
-    write("topics/a 2.md", topic("One."))
-    write("topics/b 2.md", topic("One."))
     library.load()
-    assert names(library) == ["a", "b 2"]
-    assert [(problem.path, problem.severity) for problem in library.problems] == [
-        ("topics/a 2.md", "warning"),
-        ("topics/a.sync-conflict-20260612-101010-ABCDEFG.md", "warning"),
-    ]
-    write("topics/b.md", topic("One."))
-    assert library.refresh(["topics/b.md"]).removed == ("b 2",)
-    assert names(library) == ["a", "b"]
-    (workspace.root / "topics/a.md").unlink()
-    assert library.refresh(["topics/a.md"]).changed == ("a 2",)
-    assert names(library) == ["a 2", "b"]
+    assert names(library) == ["a"]
+    (problem,) = library.problems
+    assert (problem.path, problem.severity) == (
+        "topics/a.sync-conflict-20260612-101010-ABCDEFG.md", "warning"
+    )  # fmt: skip
 
 
 def test_a_topic_is_found_however_its_letters_are_written(library: TopicLibrary, write: Write) -> None:

@@ -26,7 +26,7 @@ MANY = tuple(
     replace(DEPLOY, source=f"knowledge/notes/{number}.md", tokens=100 + number, score=number / 400)
     for number in range(356)
 )
-MORE = replace(review_compiled(), next_pieces=(DEPLOY, TURNS), model="claude-haiku-4-5", window=200_000)
+MORE = replace(review_compiled(), next_pieces=(DEPLOY, TURNS))
 
 
 def text(rows: list[Row]) -> str:
@@ -59,13 +59,6 @@ def test_the_line_fits_and_keeps_the_end_of_the_path(width: int) -> None:
     assert row.cells <= width
     assert "md:12-40"[-4:] in row.text
     assert "history:3-9 60" in next_row(replace(MORE, next_pieces=(TURNS,)), width, PLAIN).text
-
-
-def test_the_share_of_the_model_window_is_shown_below_the_slots() -> None:
-    percent = 100 * MORE.tokens / 200_000
-    shown = " ".join(text(budget_lines(MORE, 60, 30, PLAIN)).split())
-    assert f"{percent:.1f} % of the 200,000-token window of claude-haiku-4-5" in shown
-    assert "tokens that" not in text(budget_lines(review_compiled(), 60, 30, PLAIN))
 
 
 @each_case("width", [32, 38, 48, 60, 80, 120])
@@ -120,5 +113,5 @@ def test_a_result_already_in_the_prompt_is_not_the_best_left_out() -> None:
 
 def test_hostile_names_are_shown_only_as_text() -> None:
     bad = replace(DEPLOY, source="a\x1b[2J\n[red].md", label="x:\x1b", lines="\u202e")
-    shown = text(budget_lines(replace(MORE, next_pieces=(bad,), model="m\x1b[2J"), 60, 30, PLAIN))
+    shown = text(budget_lines(replace(MORE, next_pieces=(bad,)), 60, 30, PLAIN))
     assert "\x1b" not in shown and "\u202e" not in shown

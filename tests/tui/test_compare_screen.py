@@ -1,4 +1,4 @@
-"""The compare screen with the real engine: diffs, recall and merging."""
+"""The compare screen with the real engine: diffs and merging."""
 
 from __future__ import annotations
 
@@ -28,10 +28,6 @@ priority: low
 # Mail
 
 """
-PROBE = """- question: Where do the harbour tables come from?
-  expect:
-    - text: from the mill
-"""
 
 
 class CompareDriven(ScreenDriven[CompareScreen]):
@@ -53,7 +49,6 @@ def _memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         root.parent.joinpath(".gitconfig").write_text("[user]\nname = Robin\nemail = robin@example.org\n")
         write(root, "memory-config.yaml", "days:\n  time_zone: UTC\n")
         write(root, ".gitignore", "scratch/\nlogs/\nmemory.db*\n")
-        write(root, "probes.yaml", PROBE)
         write(root, FACTS, "# Facts\n\n" + "".join(LINES))
         write(root, "topics/mail.md", f"{TOPIC}Write at length.\n")
         git(root, "init", "-q", "-b", "main")
@@ -81,7 +76,7 @@ def root(_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return Path(shutil.copytree(_memory, tmp_path / "memory"))
 
 
-async def test_two_sides_are_compared_by_files_texts_and_recall(
+async def test_two_sides_are_compared_by_files_and_texts(
     root: Path, picture: Callable[[Driven, str], None]
 ) -> None:
     shutil.rmtree(root / ".git/logs")  # otherwise branches are as old as the test run
@@ -89,11 +84,7 @@ async def test_two_sides_are_compared_by_files_texts_and_recall(
         assert driven.names() == ["main", "explore/tone", "extract/clash", "memory/milestone/begun"]
         assert "◂  main" in driven.line("◂") and "▸  explore/tone" in driven.line("1 d +1")
         assert "M  knowledge/facts.md" in driven.text and "+3 −2" in driven.text
-        assert "facts 30 31 +1" in driven.flat() and "p runs your probes against both" in driven.text
-        await driven.press("p")
-        assert "recall 0% 100%" in driven.flat() and "found 0/1 1/1" in driven.flat()
-        assert "100% 1 d +1" in driven.line("explore/tone ")
-        assert "+ " in driven.line("“from the mill”")
+        assert "facts 30 31 +1" in driven.flat()
         await driven.press("2", "j")
         driven.app.clear_notifications()
         await driven.settle()

@@ -113,10 +113,7 @@ async def test_each_group_shows_its_items(root: Path, picture: Picture) -> None:
                 await driven.press("G", "k", "k")
             if group in ("decisions", "skills", "notes", "digest"):
                 picture(driven, f"knowledge/{group}-80x24-dark")
-        await driven.group("notes")
-        await driven.press("space", "b")
-        picture(driven, "knowledge/bind-80x24")
-        await driven.press("escape", "1", "g")
+        await driven.press("1", "g")
         for size in SIZES:  # newest first, marked if in the digest
             await driven.resize(*SIZES[size])
             if size != "80x24":
@@ -205,27 +202,11 @@ async def test_navigation_filter_and_back(root: Path, watch: Watch) -> None:
         assert not driven.is_open()
 
 
-async def test_unclear_notes_come_first_and_are_assigned_after_confirmation(root: Path, watch: Watch) -> None:
-    assigned = watch(NoteFiles, "rebind")
+async def test_unclear_notes_come_first_with_the_command_that_assigns_them(root: Path) -> None:
     async with open_screen(root) as driven:
-        for key in ("b", "space"):
-            await driven.press(key)
-            assert driven.toasts == "no notes of a missing file are selected"
-            driven.app.clear_notifications()
         await driven.group("notes")
         assert driven.listed()[0] == ("?", "scripts/rates.py") and driven.listed()[1][0] == "–"
-        assert "the same content, perhaps a copy" in driven.text and "▸ scripts/copy_a.py" in driven.text
-        await driven.press("space")
-        assert "▸ scripts/copy_b.py" in driven.text
-        await driven.press("b")
-        assert isinstance(driven.app.screen, ConfirmScreen)
-        await driven.press("enter")
-        assert not assigned
-        await driven.press("b", "right", "enter")
-        await driven.until(lambda: "notes of scripts/copy_b.py" in driven.toasts)
-        await driven.settle()
-        assert ("?", "scripts/rates.py") not in driven.listed() and "commit " in driven.toasts
-    assert "moved to scripts/copy_b.py" in git(root, "log", "-1", "--format=%B")
+        assert "autopoiesis notes scripts/rates.py --move-to" in driven.text
 
 
 async def test_the_digest_is_turned_off_after_confirmation_and_regenerated(root: Path) -> None:

@@ -27,9 +27,6 @@ _TITLE = 40
 _NONE = "no discussions yet; send a message with: autopoiesis send TEXT"
 _DAYS = 30
 _MOST_DAYS = 365
-_SHOWN_CHARACTERS = 96
-_SHOWN_BEFORE = 32
-_INDENT = " " * 9
 
 
 @group("list", "overview", "check")
@@ -255,7 +252,7 @@ def cache_check(engine: Engine, session_id: str | None, last: int, as_json: bool
     from engine.stability.check import check  # noqa: PLC0415 — `--help` must not load the engine
 
     compiled = engine.compile("What is next?", session_id=session_id or "", ask=False)
-    found = check(compiled, engine.prefixes, engine.files, discussion=session_id, last=last)
+    found = check(compiled, engine.prefixes, discussion=session_id, last=last)
     if not emitted_json(as_json, found):
         _print_check(found)
 
@@ -274,7 +271,6 @@ def _print_check(found: Check) -> None:
         emit(f"since    {_when(found.used.at)}: identical")
     else:
         emit(f"since    {_when(found.used.at)}: {_place(found.since)}")
-        _print_lines(found.since)
     _print_turns(found)
 
 
@@ -283,8 +279,6 @@ def _print_turns(found: Check) -> None:
     emit(f"\nlast {len(found.turns)} of {name}")
     for turn in found.turns:
         emit(f"  {_when(turn.at)}  {turn.prefix.sha256[:8]}  {turn.prefix.tokens:>7,}  {_turn_text(turn)}")
-        if turn.found is not None:
-            _print_lines(turn.found)
 
 
 def _turn_text(turn: CheckedTurn) -> str:
@@ -295,32 +289,11 @@ def _turn_text(turn: CheckedTurn) -> str:
 
 def _place(found: Break) -> str:
     place = found.source or found.label or "an unknown section"
-    place += f":{found.line}" if found.line else ""
     at = f"byte {found.byte:,}" if found.exact else f"at or after byte {found.byte:,}"
     return (
         f"layer {found.layer} ({found.name}), {place} {found.what}, {at};"
         f" {found.usable:,} tokens still cached, {found.lost:,} sent again"
     )
-
-
-def _print_lines(found: Break) -> None:
-    for sign, line in zip("-+", _around(found.before, found.after), strict=True):
-        if line:
-            emit(f"{_INDENT}{sign} {line}")
-
-
-def _around(before: str, after: str) -> tuple[str, str]:
-    """Cuts two lines to what fits, starting shortly before the first difference."""
-    pairs = enumerate(zip(before, after, strict=False))
-    same = next((at for at, (one, other) in pairs if one != other), min(len(before), len(after)))
-    start = max(0, same - _SHOWN_BEFORE)
-    start = 0 if max(len(before), len(after)) <= _SHOWN_CHARACTERS else start
-
-    def cut(line: str) -> str:
-        shown = line[start : start + _SHOWN_CHARACTERS]
-        return ("…" if start else "") + shown + ("…" if len(line) > start + len(shown) else "")
-
-    return (cut(before) if before else "", cut(after) if after else "")
 
 
 def _span(seconds: float) -> str:

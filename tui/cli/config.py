@@ -62,7 +62,7 @@ def config_list(engine: Engine, group: str, as_json: bool) -> None:
     table(rows, ["setting", "value", "set in"])
 
 
-@config.verb("show", "watchers.policy.high.activate")
+@config.verb("show", "watchers.policy")
 @click.argument("name")
 def config_show(engine: Engine, name: str, as_json: bool) -> None:
     """Show one setting: its value, default, allowed values and meaning."""
@@ -84,7 +84,8 @@ def config_show(engine: Engine, name: str, as_json: bool) -> None:
 
 
 @config.verb("set", "cache.anthropic_ttl 1h", 'imports.follow "claude-code, codex"',
-             "watchers.policy.high.gate none", context_settings={"ignore_unknown_options": True})  # fmt: skip
+             "watchers.policy '{high: {activate: 0.3}}'",
+             context_settings={"ignore_unknown_options": True})  # fmt: skip
 @click.argument("name")
 @click.argument("value")
 def config_set(engine: Engine, name: str, value: str, as_json: bool) -> None:

@@ -328,7 +328,4 @@ def _print_one(found: NoteFiles, path: str, as_json: bool) -> int:
 
 
 def _emit_question(question: Rebinding) -> None:
-    emit(f"? {question.path}: {question.why}")
-    for each in question.candidates:
-        hint = f"autopoiesis notes {question.path} --move-to {each.absolute}"
-        emit(f"    possibly {each.path} ({each.why}): {hint}")
+    emit(f"? {question.path}: {question.why}: autopoiesis notes {question.path} --move-to NEW")

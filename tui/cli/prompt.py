@@ -46,7 +46,7 @@ _QUOTED_CHARACTERS = 60
 
 @verb('"Can you review the PR that just came in?" --explain', "- --budget 4096 --json < message.txt",
       '"What did Odile ask for?" --as-of 2026-06-10', '"What did Odile ask for?" --diff "3 days ago" now',
-      "--message last --diff-before   # what the last message changed", "--message ses_1a2b3c4d:7 --explain",
+      "--message ses_1a2b3c4d:7 --explain",
       name="compile")  # fmt: skip
 @click.argument("text", required=False)
 @click.option(
@@ -62,8 +62,6 @@ _QUOTED_CHARACTERS = 60
 )
 @as_of_option
 @click.option("--diff", nargs=2, metavar="A B", help="Show what differs between two such states, and why.")
-@click.option("--diff-before", is_flag=True,
-              help="Show what differs from the prompt of the message before --message, and why.")  # fmt: skip
 @click.option("--record", is_flag=True, help="Log the prompt's contents, for a prompt that is actually sent.")
 @click.option(
     "--explain", is_flag=True, help="Print the outline instead of the text: sections, sources, reasons."
@@ -75,7 +73,6 @@ def compile_prompt(
     session_id: str,
     as_of: str | None,
     diff: tuple[str, str] | None,
-    diff_before: bool,
     record: bool,
     explain: bool,
     as_json: bool,
@@ -88,15 +85,13 @@ def compile_prompt(
         raise click.UsageError("give either TEXT or --message")
     if message is not None and (as_of is not None or diff is not None or record):
         raise click.UsageError("--message cannot be used with --as-of, --diff or --record")
-    if diff_before and message is None:
-        raise click.UsageError("--diff-before needs --message")
     if as_of is not None and diff is not None:
         raise click.UsageError("--as-of cannot be used with --diff, which names both states")
     if record and (as_of is not None or diff is not None):
         raise click.UsageError("--record cannot be used with --as-of or --diff")
     with invocation().engine() as engine:
         if text is None:
-            _compile_recorded(engine, message or "", session_id, budget, diff_before, explain, as_json)
+            _compile_recorded(engine, message or "", session_id, budget, explain, as_json)
             return
         message = read_text(text)
         if diff is not None:
@@ -113,32 +108,20 @@ def compile_prompt(
 
 
 def _compile_recorded(
-    engine: Engine,
-    name: str,
-    session: str,
-    budget: int | None,
-    with_before: bool,
-    explain: bool,
-    as_json: bool,
+    engine: Engine, name: str, session: str, budget: int | None, explain: bool, as_json: bool
 ) -> None:
-    """The prompt of a recorded message, or its difference from the message before."""
-    from engine.live.messages import LAST, find_message, message_before  # noqa: PLC0415 — only this form needs it
+    """The prompt of a recorded message."""
+    from engine.live.messages import LAST, find_message  # noqa: PLC0415 — only this form needs it
 
     if session and name.partition(":")[0] != LAST:
         raise click.UsageError(f"--session can only be used with --message {LAST}")
     message = find_message(engine, name, session)
-    earlier = message_before(engine, message) if with_before else None
     engine.catch_up_index()
-    after = engine.compile_of(message.key, budget=budget)
-    before = engine.compile_before(message.key, budget=budget) if earlier is not None else None
-    if after is None or (earlier is not None and before is None):
+    compiled = engine.compile_of(message.key, budget=budget)
+    if compiled is None:
         raise TranscriptError("the message no longer exists", where=message.path, hint="try again")
     _print_message(message)
-    if earlier is None or before is None:
-        _print(after, {"message": message}, explain, as_json)
-        return
-    names = (f"turn {earlier.turn}", f"turn {message.turn}")
-    _print_difference(before, after, names, {"messages": (earlier, message)}, explain, as_json)
+    _print(compiled, {"message": message}, explain, as_json)
 
 
 def _print_message(message: SpokenMessage) -> None:
@@ -164,7 +147,18 @@ def _compare(
     for commit in commits:
         if commit is not None:
             print_commit(commit)
-    _print_difference(before, after, (names[0], names[1]), {"revisions": commits}, explain, as_json)
+    from engine.context.difference import compare, difference_text  # noqa: PLC0415 — only this form needs it
+
+    difference = compare(before, after)
+    if as_json:
+        emit_json({**plain(difference), "revisions": commits})
+    else:
+        emit(difference_text(difference, before, after, (names[0], names[1])).rstrip("\n"))
+        if explain:
+            for name, compiled in zip(names, (before, after), strict=True):
+                emit(f"\n── {name} ".ljust(101, "─"))
+                emit(_outline(compiled).rstrip("\n"))
+    emit_problems(dict.fromkeys((*before.problems, *after.problems)))
 
 
 def _print(compiled: Compiled, more: Mapping[str, object], explain: bool, as_json: bool) -> None:
@@ -175,29 +169,6 @@ def _print(compiled: Compiled, more: Mapping[str, object], explain: bool, as_jso
     else:
         emit_prompt(compiled.text if compiled.text.endswith("\n") else compiled.text + "\n")
     emit_problems(compiled.problems)
-
-
-def _print_difference(
-    before: Compiled,
-    after: Compiled,
-    names: tuple[str, str],
-    more: Mapping[str, object],
-    explain: bool,
-    as_json: bool,
-) -> None:
-    from engine.context.difference import compare  # noqa: PLC0415 — only this form needs it
-    from engine.context.difference_text import difference_text  # noqa: PLC0415 — only this form needs it
-
-    difference = compare(before, after, names)
-    if as_json:
-        emit_json({**plain(difference), **more})
-    else:
-        emit(difference_text(difference).rstrip("\n"))
-        if explain:
-            for name, compiled in zip(names, (before, after), strict=True):
-                emit(f"\n── {name} ".ljust(101, "─"))
-                emit(_outline(compiled).rstrip("\n"))
-    emit_problems(dict.fromkeys((*before.problems, *after.problems)))
 
 
 def _recalled(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.cli.base import (
-    checkout_progress,
     emit,
     emit_json,
     emit_problems,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from engine.history.explorations import Branch, Exploration
     from engine.history.model import FileDiff
     from engine.lifecycle.extraction.run import Result
-    from engine.lifecycle.reconstruction.comparison import Comparison, Recall
+    from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merge
     from engine.lifecycle.reconstruction.reconstruction import Estimate, Report, Request
 
@@ -39,7 +38,7 @@ _SHOWN = 20
 
 
 @verb("--branch v2   # what it would read and cost", "--branch v2 --extractor decisions --apply",
-      "autopoiesis compare v2 --probes", "--merge v2 --apply", name="reconstruct")  # fmt: skip
+      "autopoiesis compare v2", "--merge v2 --apply", name="reconstruct")  # fmt: skip
 @click.option("--branch", metavar="NAME", help="Rebuild knowledge on the branch extract/NAME.")
 @click.option("--merge", metavar="NAME", help="Merge the branch extract/NAME.")
 @click.option(
@@ -153,7 +152,7 @@ def _print_report(done: Report) -> None:
         emit(line)
     if done.commit:
         emit(f"{done.branch} is {done.commit[:8]}, {plural(len(done.files), 'file')} changed; tag {done.tag}")
-        emit(f"compare: autopoiesis compare {done.branch} --probes")
+        emit(f"compare: autopoiesis compare {done.branch}")
 
 
 def merge_branch(engine: Engine, name: str, is_applied: bool, as_json: bool, hint: str) -> int:
@@ -188,15 +187,14 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
         emit(f"already merged; {branch}")
 
 
-@verb("extract/v2 --probes", "extract/v1 extract/v2", name="compare")
+@verb("extract/v2", "extract/v1 extract/v2", name="compare")
 @click.argument("names", metavar="[BRANCH [OTHER]]", nargs=-1)
-@click.option("--probes", "is_probed", is_flag=True, help="Run the probes against both sides.")
 @click.option("--no-diff", is_flag=True, help="Omit the diff.")
-def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bool, as_json: bool) -> int:
+def compare(engine: Engine, names: tuple[str, ...], no_diff: bool, as_json: bool) -> int:
     """Compare the memory on a branch with the current branch, or two branches.
 
     BRANCH defaults to the latest extract/ branch. Only committed files are compared. The exit code is 0 even
-    if they differ.
+    if they differ. To test what a branch would answer: autopoiesis probe run --as-of BRANCH.
     """
     if len(names) > 2:
         raise click.UsageError("give one or two branches")
@@ -208,34 +206,17 @@ def compare(engine: Engine, names: tuple[str, ...], is_probed: bool, no_diff: bo
             )
             return 1
         names = (found[0],)
-    show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), is_probed, no_diff, as_json)
+    show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), no_diff, as_json)
     return 0
 
 
 def show_compared(
-    engine: Engine,
-    names: tuple[str, str],
-    is_probed: bool = False,
-    no_diff: bool = False,
-    as_json: bool = False,
+    engine: Engine, names: tuple[str, str], no_diff: bool = False, as_json: bool = False
 ) -> None:
-    """Prints how two states differ, and the probes' results for each."""
+    """Prints how two states differ."""
     compared = engine.reconstruction.compare(*names)
-    recalled = _recalled(engine, compared) if is_probed else None
-    if emitted_json(as_json, {**plain(compared), "probes": plain(recalled)}):
-        return
-    _print_comparison(compared, names, no_diff)
-    if recalled is not None:
-        _print_recall(recalled, names)
-
-
-def _recalled(engine: Engine, compared: Comparison) -> Recall:
-    from engine.lifecycle.reconstruction.comparison import recalled  # noqa: PLC0415 — only with probes
-
-    with checkout_progress() as report:
-        found, problems = recalled(engine, compared, report)
-    emit_problems(problems)
-    return found
+    if not emitted_json(as_json, compared):
+        _print_comparison(compared, names, no_diff)
 
 
 def _print_comparison(compared: Comparison, names: tuple[str, str], no_diff: bool) -> None:
@@ -259,17 +240,6 @@ def _print_diffs(found: Sequence[FileDiff]) -> None:
     for diff in found:
         emit(diff.path)
         print_diff(diff)
-
-
-def _print_recall(found: Recall, names: tuple[str, str]) -> None:
-    if not found.left.results:
-        emit("no probes to run: autopoiesis probe add")
-        return
-    for name, run in zip(names, (found.left, found.right), strict=True):
-        emit(f"{name}: recall {run.recall:.0%}, {run.found} of {run.expectations} found")
-    for sign, turned in (("−", found.lost), ("+", found.gained)):
-        for each in turned:
-            emit(f"  {sign} {each.id}  {each.expect}")
 
 
 @verb("other-tone   # creates explore/other-tone, in its own folder",

@@ -270,8 +270,6 @@ def _moved(
         return
     for move in moves:
         emit(f"{move.path} → {move.target} ({sizes(move.size)})")
-        for place in move.relinked:
-            emit(f"  {place} still links to it")
         for place in move.broken:
             emit(f"  {place} will be a broken link")
     if done[0].error:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from engine.context.assemble import NEXT_TOKENS
 from engine.context.compiled import Compiled, LeftOut, Slot
-from engine.context.explain import window_share
 from tui.render.draw import FILL, TRACK, Row, bar, clip, clip_start, shares, wrap
 from tui.render.figures import count, plural
 from tui.render.roles import Roles
@@ -201,9 +200,6 @@ def _footing(compiled: Compiled, width: int, roles: Roles) -> list[Row]:
         percent = round(100 * compiled.stable_prefix_length / len(compiled.text))
         breaks = plural(len(compiled.boundaries), "cache boundary", "cache boundaries")
         rows.extend(wrap([(f"stable prefix {percent} % · {breaks}", roles.muted)], width))
-    share = window_share(compiled)
-    if share:
-        rows.extend(wrap([(share, roles.muted)], width))
     for problem in compiled.problems:
         rows.extend(wrap([("! ", roles.error), (problem, roles.error)], width, indent=2))
     return rows

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine.commits.kinds import OWN
 from engine.history import diffs
 from engine.history.model import ChangedFile, FileDiff
 from engine.knowledge.category_files import entries
 from engine.lifecycle.reconstruction.bench import PREFIX, is_derived, laid_out
-from engine.probes.model import Turned
 from engine.store import revisions
 from engine.store.repository import Commit, commit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from engine.context.revisions import Revisions
-    from engine.probes.model import Run
-    from engine.probes.probes import Probes
     from engine.store.repository import Repository
 
 
@@ -47,26 +41,6 @@ class Comparison:
     files: tuple[ChangedFile, ...]  # knowledge, topics and other files that are committed automatically
     diffs: tuple[FileDiff, ...]  # in the same order
     counts: tuple[Count, ...]  # of all kinds on either side
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """Probe results on both sides."""
-
-    left: Run
-    right: Run
-    lost: tuple[Turned, ...]  # found only on the left
-    gained: tuple[Turned, ...]  # found only on the right
-
-
-class Probed(Protocol):
-    """The part of the engine needed to run probes against past states."""
-
-    @property
-    def revisions(self) -> Revisions: ...
-
-    @property
-    def probes(self) -> Probes: ...
 
 
 def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Commit:
@@ -102,43 +76,6 @@ def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool 
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(
         left, right, files, found, tuple(Count(kind, counts[0][kind], counts[1][kind]) for kind in kinds)
-    )
-
-
-def recalled(
-    engine: Probed, compared: Comparison, progress: Callable[[int, int], None] | None = None
-) -> tuple[Recall, tuple[str, ...]]:
-    """The results of the current probes on both sides, and notes on them, one line each.
-
-    Raises:
-        AutopoiesisError: As ``Revisions.opened`` and ``Probes.recall``.
-    """
-    runs: list[Run] = []
-    notes: list[str] = []
-    for commit in (compared.left, compared.right):
-        with engine.revisions.opened(commit, progress) as past:
-            found = engine.probes.recall(past)
-        runs.append(found.run)
-        notes += map(str, (*found.problems, *found.notes))
-    return recall(*runs), tuple(dict.fromkeys(notes))
-
-
-def recall(left: Run, right: Run) -> Recall:
-    """Compares the results of the same probes on both sides."""
-    found = [
-        {
-            (result.id, evidence.expect): evidence.found
-            for result in run.results
-            for evidence in result.evidence
-        }
-        for run in (left, right)
-    ]
-    turned = [key for key, is_found in found[0].items() if found[1].get(key, is_found) != is_found]
-    return Recall(
-        left,
-        right,
-        tuple(Turned(*key) for key in turned if found[0][key]),
-        tuple(Turned(*key) for key in turned if not found[0][key]),
     )
 
 

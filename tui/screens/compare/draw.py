@@ -23,7 +23,7 @@ from tui.screens.history.draw import counts_of, letter_style, minute
 if TYPE_CHECKING:
     from engine.engine import Engine
     from engine.history.model import FileDiff
-    from engine.lifecycle.reconstruction.comparison import Comparison, Recall
+    from engine.lifecycle.reconstruction.comparison import Comparison
     from engine.lifecycle.reconstruction.merging import Merge
 
 LEFT, RIGHT = "◂", "▸"
@@ -34,7 +34,6 @@ SIDES_FROM = 84
 MAX_LINES = 4_000
 """Lines of a diff that are shown at most."""
 _BETWEEN = " │ "
-_MAX_TURNED = 100
 _INDENT = 2
 
 
@@ -50,8 +49,6 @@ class SideItem:
     """It can be merged."""
     sides: str = ""
     """``◂`` for the left side, ``▸`` for the right side, or both."""
-    recall: str = ""
-    """The share of expectations that the probes found; empty if they were not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ class SidesPanel(KeyedRows[SideItem], panel="sides", number="1", words="compare"
     def row(self, item: SideItem, width: int, chosen: bool) -> Row:
         roles = self.roles
         row = Row().fit(item.sides, 3, roles.accent)
-        detail = Row((" ".join(filter(None, (item.recall, item.detail))), roles.muted))
+        detail = Row((item.detail, roles.muted))
         name = clip(first_line(item.name), max(8, width - row.cells - detail.cells - 1))
         return row.add(name, roles.strong if item.sides else roles.normal).right(detail, width).cut(width)
 
@@ -114,7 +111,7 @@ class FilesPanel(KeyedRows[FileItem], panel="files", number="2", words="differen
     def row(self, item: FileItem, width: int, chosen: bool) -> Row:
         roles = self.roles
         if not item.path:
-            return Row((f"{OVERVIEW}  ", roles.accent), ("lines, recall", roles.normal)).cut(width)
+            return Row((f"{OVERVIEW}  ", roles.accent), ("lines", roles.normal)).cut(width)
         right = Row(
             *([("binary", roles.muted)] if item.binary else counts_of(item.added, item.removed, roles))
         )
@@ -229,10 +226,8 @@ def _style(sign: str, roles: Roles) -> Style:
     return sign_style("+", roles) if sign == "+" else sign_style("-", roles) if sign == "−" else roles.muted
 
 
-def draw_overview(
-    compared: Comparison, recall: Recall | None, names: Names, width: int, roles: Roles
-) -> list[Row]:
-    """The commits of both sides, their line counts by kind, and the probe results."""
+def draw_overview(compared: Comparison, names: Names, width: int, roles: Roles) -> list[Row]:
+    """The commits of both sides, and their line counts by kind."""
     rows: list[Row] = []
     for name, each in zip(names, (compared.left, compared.right), strict=True):
         about = f"  {each.revision[:8]}  {minute(each.at)}  "
@@ -243,17 +238,6 @@ def draw_overview(
     for kind in compared.counts:
         more = f"{kind.right - kind.left:+,}" if kind.right != kind.left else ""
         rows.append(_columns(kind.kind, count(kind.left), count(kind.right), more, roles.normal))
-    if recall is None:
-        return [*rows, Row(), Row(("p", roles.accent), (" runs your probes against both sides", roles.muted))]
-    left, right = recall.left, recall.right
-    if not left.results:
-        return [*rows, Row(), Row(("No probes yet; add one with autopoiesis probe add", roles.muted))]
-    found = [f"{each.found}/{each.expectations}" for each in (left, right)]
-    rows += [Row(), _columns("recall", f"{left.recall:.0%}", f"{right.recall:.0%}", "", roles.strong)]
-    rows.append(_columns("found", found[0], found[1], "", roles.muted))
-    for sign, turned in (("−", recall.lost), ("+", recall.gained)):
-        for one in turned[:_MAX_TURNED]:
-            rows += wrap([(f"{sign} {one.id}  {one.expect}", _style(sign, roles))], width, indent=2)
     return rows
 
 

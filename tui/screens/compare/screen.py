@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from engine.lifecycle.reconstruction.comparison import Recall, recalled
 from tui.kit.command import Need, command
 from tui.kit.commands import WRITABLE, goes_to
 from tui.kit.full_screen import ListDetail, committed, unreadable
@@ -77,15 +76,11 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         self.merge: Merge | None = None
         """The merge preview, while shown."""
         self.is_whole = False
-        self.recalls: dict[Pair, Recall] = {}
         self._sides = self.plain_lane(lambda: read_sides(engine), self._take_sides, self._fail)
         self._compares: Lane[Pair, Comparison] = self.lane(
             lambda pair: engine.reconstruction.compare(*pair, whole=True),
             lambda _pair, found: self._take(found),
             lambda _pair, problem: self._fail(problem),
-        )
-        self._probes: Lane[Comparison, tuple[Recall, tuple[str, ...]]] = self.lane(
-            partial(recalled, engine), self._take_recall
         )
         merging = bench.engine.reconstruction.merging
         self._plans: Lane[str, Merge] = self.lane(merging.plan, lambda _name, plan: self._planned(plan))
@@ -139,15 +134,9 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     def show(self) -> None:
         """Updates all panels; each redraws only what changed."""
-        recall, compared = self.recalls.get(self.pair), self.compared
-        runs = (recall.left, recall.right) if recall is not None and recall.left.results else ()
-        shares = {name: f"{run.recall:.0%}" for name, run in zip((self.left, self.right), runs, strict=False)}
+        compared = self.compared
         sides = [
-            replace(
-                each,
-                sides=LEFT * (each.name == self.left) + RIGHT * (each.name == self.right),
-                recall=shares.get(each.name, ""),
-            )
+            replace(each, sides=LEFT * (each.name == self.left) + RIGHT * (each.name == self.right))
             for each in self.items or ()
         ]
         self.sides.show_items(sides, self._note, (self.problem, self.items is None))
@@ -180,8 +169,7 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         elif compared is None or item is None:
             self.text.show_drawing(None, "lines", None)
         elif not item.path:
-            recall = self.recalls.get(self.pair)
-            self.text.show_drawing(partial(draw_overview, compared, recall, names), between, names)
+            self.text.show_drawing(partial(draw_overview, compared, names), between, names)
         else:
             diff = next(each for each in compared.diffs if each.path == item.path)
             name = f"{diff.earlier} → {diff.path}" if diff.earlier else diff.path
@@ -205,11 +193,6 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
 
     def _fail(self, problem: str) -> None:
         self.problem, self.items, self.compared = problem, (), None
-        self.show()
-
-    def _take_recall(self, compared: Comparison, found: tuple[Recall, tuple[str, ...]]) -> None:
-        self.recalls[compared.left.revision, compared.right.revision], notes = found
-        self.say("\n".join(notes) or "the probes ran against both sides")
         self.show()
 
     def row_moved(self, moved: RowList.Moved) -> None:
@@ -260,13 +243,6 @@ class CompareScreen(ListDetail, panels=("sides", "files", "text")):
         """Toggle between whole texts and only the lines around changes."""
         self.is_whole = not self.is_whole
         self.show_text()
-
-    @command("p", "Run the probes against both", "probes", 4, needs=[BOTH])
-    def probe(self) -> None:
-        """Check out both sides and run your probes against each. This may take a minute."""
-        if self.compared is not None:
-            self.say("running the probes …")
-            self._probes.ask(self.compared)
 
     # Merging
 

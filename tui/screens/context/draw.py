@@ -18,8 +18,9 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from engine.context.compiled import LAYERS, Compiled, LeftOut, Section
-from engine.context.difference import ChangeKind, Difference, PrefixChange, SectionChange
+from engine.context.difference import ChangeKind, Difference, SectionChange
 from engine.context.difference import compare as difference_of
+from engine.context.stability import Break
 from tui.kit.bars import Bar
 from tui.kit.panel import Panel
 from tui.render.budget import place
@@ -273,8 +274,8 @@ _HINTS = {
     "cap": "increase the cap to include it; the reason names the setting",
     "": "",
 }
-SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~", "moved": ">"}
-_NAMES: dict[ChangeKind, str] = {"came": "added", "went": "removed", "changed": "changed", "moved": "moved"}
+SIGNS: dict[ChangeKind, Sign] = {"came": "+", "went": "-", "changed": "~"}
+_NAMES: dict[ChangeKind, str] = {"came": "added", "went": "removed", "changed": "changed"}
 
 
 def section_head(section: Section, budget: int, width: int, roles: Roles, *, lines: int = 4) -> list[Row]:
@@ -332,9 +333,9 @@ class Comparison:
         change = self.difference.sections[index]
         if change.diff:
             return "\n".join(change.diff)
-        side, compiled = (change.after, self.after) if change.after.place else (change.before, self.before)
-        sign = {"came": "+", "went": "-"}.get(change.kind, " ")
-        return "\n".join(f"{sign}{line}" for line in compiled.sections[side.place - 1].text.split("\n"))
+        compiled = self.after if change.after.place else self.before
+        lines = compiled.sections[change.own.place - 1].text.split("\n")
+        return "\n".join(f"{SIGNS[change.kind]}{line}" for line in lines)
 
     def lines(self, index: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The diff as ``diff_lines`` returns it."""
@@ -379,7 +380,7 @@ def difference_items(comparison: Comparison, query: str = "") -> list[ListItem]:
 
 
 def _row(change: SectionChange, index: int) -> SectionItem:
-    side = change.after if change.after.place else change.before
+    side = change.own
     place = place_of(side.source, side.lines) or first_line(change.label)
     why = first_line((change.before if change.kind == "came" else change.after).why)
     kind, sign = kind_of(change.label), SIGNS[change.kind]
@@ -394,29 +395,27 @@ def difference_summary(comparison: Comparison, width: int, roles: Roles) -> tupl
         for kind, sign in SIGNS.items()
     ]
     prefix = comparison.difference.prefix
-    tone = roles.active if prefix.equal else roles.error
+    tone = roles.active if prefix is None else roles.error
     for lead, worded, short in ((since, True, False), ("", True, False), ("", True, True), ("", False, True)):
         pieces: list[Piece] = [(lead, roles.muted)] if lead else []
         for sign, word, number in counts:
-            if number or word != "moved":
-                words = f"{sign}{count(number)} {word}  " if worded else f"{sign}{count(number)} "
-                pieces.append((words, sign_style(sign, roles) if number else roles.faint))
+            words = f"{sign}{count(number)} {word}  " if worded else f"{sign}{count(number)} "
+            pieces.append((words, sign_style(sign, roles) if number else roles.faint))
         pieces += [("· ", roles.faint), (prefix_words(prefix, short=short), tone)]
         if sum(len(text) for text, _style in pieces) <= width:
             break
     return tuple(pieces)
 
 
-def prefix_words(prefix: PrefixChange, *, short: bool = False) -> str:
+def prefix_words(broken: Break | None, *, short: bool = False) -> str:
     """Whether the stable prefix is unchanged, or where it first differs."""
     name = "prefix" if short else "stable prefix"
-    if prefix.equal:
+    if broken is None:
         return f"{name} unchanged, byte for byte"
+    byte, label = f"byte {count(broken.byte)}", first_line(broken.label)
     if short:
-        return f"! prefix broken: byte {count(prefix.byte)}, layer {prefix.layer}, {first_line(prefix.label)}"
-    layer = f"layer {prefix.layer} {LAYERS.get(prefix.layer, '')}"
-    position = f"{layer}, {first_line(prefix.label)}" if prefix.layer else "its end"
-    return f"! {name} broken: {position}, byte {count(prefix.byte)}"
+        return f"! {name} broken: {byte}, layer {broken.layer}, {label}"
+    return f"! {name} broken: layer {broken.layer} {broken.name}, {label}, {byte}"
 
 
 def change_head(change: SectionChange, width: int, roles: Roles) -> list[Row]:

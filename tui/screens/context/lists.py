@@ -116,7 +116,7 @@ def left_out_order(left_out: Sequence[LeftOut], next_pieces: Sequence[LeftOut]) 
     return (*next_pieces, *alone, *found)
 
 
-Sign = Literal["", "+", "-", "~", ">"]
+Sign = Literal["", "+", "-", "~"]
 Fold = Literal["", "▸", "▾"]
 """A row that groups others: collapsed or expanded."""
 

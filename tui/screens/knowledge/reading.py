@@ -61,7 +61,7 @@ class Followed:
 
 
 class ReadingPanel(DrawingPanel, panel="reading", number="3", words=""):
-    signs = (("▸", "the file b assigns the notes to; space selects the next"),)
+    """The selected item in full."""
 
 
 def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
@@ -83,8 +83,8 @@ def draw_line(piece: LinePiece, width: int, roles: Roles) -> list[Row]:
     return rows + _line("in digest", _digest_state(piece), width, roles.normal, roles)
 
 
-def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> list[Row]:
-    """Draws the notes of a file, with the candidates if it is unclear which file that is."""
+def draw_notes(piece: NotesPiece, width: int, roles: Roles) -> list[Row]:
+    """Draws the notes of a file, with the question if it is unclear which file that is."""
     notes = piece.notes
     rows = wrap([(notes.path, roles.strong)], width)
     question = piece.question
@@ -93,19 +93,8 @@ def draw_notes(piece: NotesPiece, candidate: int, width: int, roles: Roles) -> l
         rows += wrap([(present, roles.muted)], width)
     else:
         rows += wrap([("? ", roles.gate), (question.why, roles.gate)], width, indent=2)
-        if not question.candidates:
-            hint = f"No similar file found. To set it, run: autopoiesis notes {notes.path} --move-to NEW"
-            rows += wrap([(hint, roles.muted)], width)
-        for at, each in enumerate(question.candidates):
-            style = roles.strong if at == candidate else roles.normal
-            pieces = [(each.path, style), (f"  {each.why}", roles.muted)]
-            first, *rest = wrap(pieces, width, indent=2, first=2)
-            rows += [Row(("▸ " if at == candidate else "  ", roles.accent)).extend(first), *rest]
-        if question.candidates:
-            keys = [("b", roles.accent), (" assigns the notes to it", roles.muted)]
-            if len(question.candidates) > 1:
-                keys += [("  space", roles.accent), (" selects the next", roles.muted)]
-            rows.append(Row(*keys).cut(width))
+        hint = f"To assign them, run: autopoiesis notes {notes.path} --move-to NEW"
+        rows += wrap([(hint, roles.muted)], width)
     rows.append(Row())
     for entry in reversed(notes.entries):
         rows += wrap([("· ", roles.faint), (entry.text, roles.normal)], width, indent=2)

@@ -26,7 +26,6 @@ from tui.kit.panel import Drawing
 from tui.kit.rows import RowList
 from tui.render.draw import Row, wrap
 from tui.render.roles import Roles
-from tui.render.safe import visible
 from tui.screens.knowledge.pieces import (
     TITLES,
     CategoryRead,
@@ -65,7 +64,7 @@ if TYPE_CHECKING:
     from engine.knowledge.entries import EntryScan
     from engine.knowledge.knowledge import Knowledge
     from engine.knowledge.knowledge_entries import KnowledgeEntries
-    from engine.knowledge.notes import Candidate, FileNotes, Rebinding
+    from engine.knowledge.notes import FileNotes, Rebinding
     from engine.store.files import Files
     from tui.kit.bench import Bench
 
@@ -78,8 +77,6 @@ LEAST = 12
 TIGHT, LOW = 76, 22
 """Below this many columns or lines, one panel is shown at a time."""
 LOADING = "loading knowledge …"
-NAMED = 200
-"""Characters of a path shown in a question."""
 
 
 class KnowledgeState:
@@ -96,7 +93,6 @@ class KnowledgeState:
         self.links: dict[str, EntryLinks] = {}
         self.trail: list[Followed] = []
         """The references followed from the selected item, in order."""
-        self._marked: dict[str, int] = {}
         self._pieces: dict[Group, list[Piece]] = {}
         self._groups: list[GroupItem] | None = None
 
@@ -141,23 +137,6 @@ class KnowledgeState:
         """The names of entries and skills, in lower case."""
         scan = self.read.scan if self.read is not None else None
         return frozenset(each.name.casefold() for each in scan.entries) if scan is not None else frozenset()
-
-    # The selected candidate of unclear notes
-
-    def marked(self, piece: NotesPiece) -> int:
-        """The index of the selected candidate."""
-        question = piece.question
-        last = len(question.candidates) - 1 if question is not None else 0
-        return max(0, min(self._marked.get(piece.notes.notes, 0), last))
-
-    def mark_next(self, piece: NotesPiece) -> None:
-        if piece.question is not None and piece.question.candidates:
-            self._marked[piece.notes.notes] = (self.marked(piece) + 1) % len(piece.question.candidates)
-
-    def candidate(self, piece: NotesPiece) -> Candidate | None:
-        """The selected candidate; ``None`` if there are none."""
-        question = piece.question
-        return question.candidates[self.marked(piece)] if question and question.candidates else None
 
 
 @lru_cache(maxsize=1)
@@ -222,9 +201,6 @@ def targets_of(known: KnowledgeEntries, place: Place) -> Followed:
     links = known.links(known.scan())
     found = [each.target for each in links.of(path) if not first or first <= each.line <= last]
     return Followed(f"{path}:{first}" if first else path, tuple(dict.fromkeys(found)))
-
-
-UNCLEAR = Need(lambda here: here.doubt, "no notes of a missing file are selected")
 
 
 class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=("within",)):
@@ -310,7 +286,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
             case LinePiece():
                 drawing = partial(draw_line, piece)
             case NotesPiece():
-                drawing = partial(draw_notes, piece, state.marked(piece))
+                drawing = partial(draw_notes, piece)
             case EntryPiece(entry=entry):
                 self._ask_for(entry.location)
                 text, links = state.texts.get(entry.location), state.links.get(entry.location)
@@ -500,43 +476,6 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         """Copy everything shown of the selected item."""
         self.copy_text(self.reading.selected_text())
 
-    # Unclear notes
-
-    @property
-    def doubt(self) -> Rebinding | None:
-        """The question that the selected notes raise: which file they are about."""
-        piece = self.pieces.selected
-        return piece.question if isinstance(piece, NotesPiece) else None
-
-    @command("space", "Select the next candidate", "candidate", 3,
-             needs=[UNCLEAR,
-                    Need(lambda here: len(here.doubt.candidates) > 1,
-                         "there is no other candidate")])  # fmt: skip
-    def next_candidate(self) -> None:
-        """Select the next file the notes may belong to."""
-        piece = self.pieces.selected
-        if isinstance(piece, NotesPiece):
-            self.state.mark_next(piece)
-            self.show_reading()
-
-    @command("b", "Assign the notes to the selected file", "assign", 2,
-             needs=[UNCLEAR,
-                    Need(lambda here: here.doubt.candidates,
-                         "no similar file; run: autopoiesis notes PATH --move-to NEW"),
-                    WRITABLE])  # fmt: skip
-    def bind(self) -> None:
-        """Assign the notes to the selected file; asks first."""
-        piece = self.pieces.selected
-        target = self.state.candidate(piece) if isinstance(piece, NotesPiece) else None
-        if not isinstance(piece, NotesPiece) or target is None:
-            return
-        question = (
-            f"Assign the notes of {visible(piece.notes.path, NAMED)}\n"
-            f"to {visible(target.path, NAMED)}? The change will be committed."
-        )
-        bind = partial(bind_notes, piece.notes.path, target.absolute)
-        self.ask("assign the notes", question, "Assign", lambda: self._changes.ask(bind))
-
     # The digest
 
     @command("D delete", "Delete the digest and turn it off", "digest off", 14,
@@ -586,10 +525,3 @@ def regenerate_digest(knowledge: Knowledge) -> str:
     view = knowledge.digest.view()
     state = f"{view.size:,} of {view.limit:,} bytes" if view.on else "empty: the category files are empty"
     return f"digest regenerated: {state} · {committed(done.revision, done.why)}"
-
-
-def bind_notes(old: str, new: str, knowledge: Knowledge) -> str:
-    """Assigns the notes of ``old`` to the file at the absolute path ``new``, and commits that."""
-    moved = knowledge.notes.rebind(old, new)
-    done = knowledge.commit((moved.notes,), commit_message("memory", f"notes of {old} moved to {moved.path}"))
-    return f"{moved.notes}: now notes of {moved.path} · {committed(done.revision, done.why)}"
