@@ -25,7 +25,7 @@ from engine.store.faults import reach
 from engine.store.files import Files
 from engine.store.git import Git, blob_name
 from engine.store.paths import shown, split_relative
-from engine.store.revisions import TreeEntry, contents
+from engine.store.revisions import TreeEntry, blobs, contents
 from engine.store.typed import typed
 from engine.sync import JOURNAL
 from engine.sync.model import SideChange
@@ -307,6 +307,18 @@ def changes(git: Git, base: str, side: str, *, renames: bool = True) -> Changes:
         else:
             changed[path] = FileChange(before, target, None if status == "D" else after)
     return Changes(changed, added)
+
+
+def versions(git: Git, base: str, side: str, path: str) -> list[tuple[str, bytes]]:
+    """The versions of a file on a side since the base, oldest first, each with its day, ``YYYY-MM-DD``.
+
+    The day is that of the committer's time zone.
+    """
+    options = ("--reverse", "--no-renames", "--date=short", "--format=%cd %H", f"{base}..{side}")
+    lines = git.run("log", *options, paths=[path], environment=_REPLACED).text.splitlines()
+    found = [line.split(" ", 1) for line in lines]
+    data = blobs(git, [f"{revision}:{path}" for _, revision in found])
+    return [(day, each) for (day, _), each in zip(found, data, strict=True) if each is not None]
 
 
 def last_change(git: Git, base: str, side: str, path: str, what: str) -> SideChange:

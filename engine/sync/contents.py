@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -104,12 +104,14 @@ class ContentMerger:
         theirs: bytes,
         name: str,
         take: Side | None,
+        history: Callable[[], rules.Histories] = lambda: ((), ()),
     ) -> MergedFile:
         """Merges both versions of a file.
 
         Args:
             name: The blob name of theirs.
             take: The user's decision about it.
+            history: Returns each side's versions since the base.
         """
         match kind_of(path):
             case "log":
@@ -123,7 +125,7 @@ class ContentMerger:
                 reason = "one side's ledger cannot be read; rebuild it there: autopoiesis ledger rebuild"
                 return self._whole(base, ours, theirs, take, reason)
             case "rules":
-                return self._rules(path, base, ours, theirs, take)
+                return self._rules(path, base, ours, theirs, take, history)
             case "entries" | "page" if _is_mergeable(ours) and _is_mergeable(theirs):
                 return self._page(path, base, ours, theirs, take)
             case "conversation":
@@ -137,9 +139,17 @@ class ContentMerger:
             case _:
                 return self._text(path, base, ours, theirs, take)
 
-    def _rules(self, path: str, base: bytes, ours: bytes, theirs: bytes, take: Side | None) -> MergedFile:
+    def _rules(
+        self,
+        path: str,
+        base: bytes,
+        ours: bytes,
+        theirs: bytes,
+        take: Side | None,
+        history: Callable[[], rules.Histories],
+    ) -> MergedFile:
         try:
-            made = rules.merged(base, ours, theirs, take)
+            made = rules.merged(base, ours, theirs, take, history)
         except DocumentError:  # not UTF-8
             return self._page(path, base, ours, theirs, take)
         reason = "both sides changed the same rule or text"

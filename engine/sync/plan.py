@@ -17,9 +17,10 @@ from engine.store.git import Git, store_blob
 from engine.store.paths import is_shared, shown, split_relative
 from engine.store.revisions import blobs
 from engine.store.revisions import entries as tree_entries
-from engine.sync.arrival import Blob, FileChange, changes, last_change
+from engine.sync.arrival import Blob, FileChange, changes, last_change, versions
 from engine.sync.contents import ContentMerger, as_own_session, kind_of
 from engine.sync.model import Conflict, Hunk, Side
+from engine.sync.rules import Histories
 from engine.transcripts.places import FOLDER as TRANSCRIPTS
 from engine.transcripts.places import head_fields
 
@@ -232,7 +233,7 @@ class _Merge:
             was, mine, other = (
                 opened(self._git, each, filters.get(target, "")) for each in (was, mine, other)
             )
-        found = self._merger.merge(target, was, mine, other, theirs.name, take)
+        found = self._merger.merge(target, was, mine, other, theirs.name, take, lambda: self._histories(path))
         if found.is_conflict:
             self._conflict(path, found.reason, what, names, found.hunks)
             return
@@ -240,6 +241,11 @@ class _Merge:
             self._put(found.second[0], self._blob(found.second[1]))
             self._plan.notes.append(f"{shown(target)} {found.reason}")
         self._place(target, self._blob(stored(self._git, target, found.data, filters), mode))
+
+    def _histories(self, path: str) -> Histories:
+        """Each side's versions of a file since the base."""
+        left, right = (versions(self._git, self._base, side, path) for side in (self._ours, self._theirs))
+        return left, right
 
     def _place(self, path: str, blob: Blob) -> None:
         """Puts a file, unless our tree has it already."""

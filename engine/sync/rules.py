@@ -2,13 +2,14 @@
 
 A decision of the person wins over what the program merely counted, and a rule is gone only if the person
 deleted it on one side and decided nothing about it on the other. Of two decisions about whether a rule holds,
-the one that tells agents less counts.
+the one of the later day counts, and of the same day the one that tells agents less.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,20 @@ from engine.rules.rulebook import HEADINGS, PATH, Rule, Rulebook, State, bytes_o
 from engine.sync import entries
 from engine.sync.model import Hunk, Side
 
+Versions = Sequence[tuple[str, bytes]]
+"""The versions of a file on one side since the base, oldest first, each with its day, ``YYYY-MM-DD``."""
+Histories = tuple[Versions, Versions]
+
 _RESTRICTIVE: tuple[State, ...] = ("in force", "waiting", "resting", "replaced", "turned down")
 """From the state that tells agents most to the one that tells them least."""
 _STANDING = ("state", "accepted", "by", "ended")
 """Fields that say whether a rule holds. They are merged together."""
 _PLACES = ("project", "agent", "tool", "path")
 _COUNTS = ("told", "last")
+_MARKS = re.compile(r"\{#(?P<id>[0-9a-f]{7})(?P<marks>(?: [a-z]+=[^\s{}]++)*+)\}\s*$")
+_KNOWN = frozenset(field.name for field in dataclasses.fields(Rule))
+
+_Marks = Mapping[str, str]
 
 
 @dataclass(eq=False)
@@ -30,6 +39,7 @@ class _Book:
     """One version of the file."""
 
     data: bytes
+    versions: Versions = ()
 
     @cached_property
     def book(self) -> Rulebook:
@@ -49,15 +59,64 @@ class _Book:
         """The file without its rules."""
         return bytes_of(replace(self.book, rules=())) if self.data.strip() else b""
 
+    @cached_property
+    def marks(self) -> Mapping[str, _Marks]:
+        """By rule, the marks in its braces that this version of the program does not know."""
+        found: dict[str, _Marks] = {}
+        for line in self.book.text.split("\n"):
+            match = _MARKS.search(line)
+            if match and match["id"] not in found:
+                every = dict(mark.split("=", 1) for mark in match["marks"].split())
+                found[match["id"]] = {name: value for name, value in every.items() if name not in _KNOWN}
+        return found
 
-def merged(base: bytes, ours: bytes, theirs: bytes, take: Side | None = None) -> entries.Merged:
-    """Merges two versions of the rules. ``take`` is the side to take where both reworded or narrowed the same
-    rule.
+    @cached_property
+    def past(self) -> Sequence[tuple[str, _Book]]:
+        """The versions since the base; read once they are known."""
+        return [(day, _Book(data)) for day, data in self.versions]
+
+    def last_of(self, name: str) -> Rule | None:
+        """A rule as it was before this side deleted it."""
+        return next((book.rules[name] for _, book in reversed(self.past) if name in book.rules), None)
+
+    def day_of(self, base: _Book, name: str) -> str:
+        """The day this side last changed whether a rule holds; empty if unknown."""
+        before, day = base.rules.get(name), ""
+        for at, book in self.past:
+            rule = book.rules.get(name)
+            if rule is not None and (before is None or _standing(rule) != _standing(before)):
+                day = at
+            before = rule
+        return day
+
+    def has_by_hand(self, base: _Book, now: Rule) -> bool:
+        """Whether this side's text of a rule was written in an editor: no count changed with it."""
+        before, found = base.rules.get(now.id), ""
+        for book in (*(each for _, each in self.past), self):
+            rule = book.rules.get(now.id)
+            if rule is not None and before is not None and _fields(rule, _COUNTS) == _fields(before, _COUNTS):
+                found = rule.text if rule.text != before.text else found
+            before = rule
+        return found == now.text
+
+
+def merged(
+    base: bytes,
+    ours: bytes,
+    theirs: bytes,
+    take: Side | None = None,
+    history: Callable[[], Histories] = lambda: ((), ()),
+) -> entries.Merged:
+    """Merges two versions of the rules.
+
+    Args:
+        take: The side to take where both reworded or narrowed the same rule.
+        history: Returns each side's versions since the base; called only if they matter.
 
     Raises:
         DocumentError: A version is not UTF-8 text.
     """
-    return _Merge(_Book(base), _Book(ours), _Book(theirs), take).run()
+    return _Merge(_Book(base), _Book(ours), _Book(theirs), take, history).run()
 
 
 @dataclass(eq=False)
@@ -66,6 +125,8 @@ class _Merge:
     ours: _Book
     theirs: _Book
     take: Side | None
+    history: Callable[[], Histories]
+    _has_histories: bool = False
 
     def run(self) -> entries.Merged:
         self.hunks: list[Hunk] = []
@@ -73,22 +134,37 @@ class _Merge:
         found: dict[str, Rule] = {}
         for name in entries.in_order([*self.ours.rules], [*self.theirs.rules]):
             mine, other = self.ours.rules.get(name), self.theirs.rules.get(name)
-            was = self.base.rules.get(name)
             if mine is not None and other is not None:
-                found[name] = self._both(was, mine, other)
-                continue
-            rule, side = (mine, self.ours) if mine is not None else (other, self.theirs)
-            assert rule is not None
-            # The other side deleted it, or never had it.
-            if was is None or self._has_decided(was, rule, side) or _is_persons(was, rule):
-                found[name] = rule
-        rules = _without_circles(found)
+                found[name] = self._both(name, mine, other)
+            elif mine is not None and self._stays(name, mine, self.ours, self.theirs):
+                found[name] = mine
+            elif other is not None and self._stays(name, other, self.theirs, self.ours):
+                found[name] = other
+        rules = self._consistent(found)
         if not rules and not frame.data.strip():
             return entries.Merged(b"", frame.hunks)
         data = bytes_of(Rulebook(tuple(rules), frame.data.decode("utf-8")))
-        return entries.Merged(data, (*frame.hunks, *self.hunks))
+        return entries.Merged(self._with_marks(data, rules), (*frame.hunks, *self.hunks))
 
-    def _both(self, was: Rule | None, mine: Rule, other: Rule) -> Rule:
+    def _stays(self, name: str, rule: Rule, side: _Book, without: _Book) -> bool:
+        """Whether a rule stays that only one side has: one that the other never had, or one about which the
+        person decided something here after deleting it there. Both may have learned it since the base.
+        """
+        was = self.base.rules.get(name)
+        if was is None:
+            self._read_histories()
+            was = without.last_of(name)
+        return was is None or any(
+            (
+                self._has_decided(was, rule, side),
+                self._has_reworded(was, rule, side),
+                _has_narrowed(was, rule),
+                set(rule.also) - set(was.also),
+            )
+        )
+
+    def _both(self, name: str, mine: Rule, other: Rule) -> Rule:
+        was = self.base.rules.get(name)
         if mine == other or other == was:
             return mine
         if mine == was:
@@ -117,8 +193,7 @@ class _Merge:
                 self._has_decided(was, mine, self.ours),
                 self._has_decided(was, other, self.theirs),
             )
-            least = max(mine, other, key=lambda rule: (_RESTRICTIVE.index(rule.state), rule.by))
-            kept = least if decided[0] == decided[1] else mine if decided[0] else other
+            kept = self._later(mine, other) if decided[0] == decided[1] else mine if decided[0] else other
             if all(decided) and mine.state == other.state:
                 return {**_fields(kept, _STANDING), "accepted": max(mine.accepted, other.accepted)}
         return _fields(kept, _STANDING)
@@ -138,6 +213,32 @@ class _Merge:
         is_by_hand = now.state == "replaced" and not now.by and not now.ended
         return is_out or was_out or is_by_hand or now.accepted != was.accepted
 
+    def _later(self, mine: Rule, other: Rule) -> Rule:
+        """The one of the later decision; of two on the same day the one that tells agents less."""
+        self._read_histories()
+        days = self.ours.day_of(self.base, mine.id), self.theirs.day_of(self.base, other.id)
+        if all(days) and days[0] != days[1]:
+            return mine if days[0] > days[1] else other
+        return max(mine, other, key=lambda rule: (_RESTRICTIVE.index(rule.state), rule.by))
+
+    def _read_histories(self) -> None:
+        if not self._has_histories:
+            self.ours.versions, self.theirs.versions = self.history()
+            self._has_histories = True
+
+    def _is_persons(self, name: str, was: Rule | None, now: Rule, side: _Book) -> bool:
+        """Whether the person changed the text of a rule, or where it holds."""
+        return self._has_reworded(was, now, side) if name == "text" else _has_narrowed(was, now)
+
+    def _has_reworded(self, was: Rule | None, now: Rule, side: _Book) -> bool:
+        """Whether the person changed the text. A line edited by hand is marked as theirs later."""
+        if was is None or now.own:
+            return now.own and (was is None or now.text != was.text)
+        if now.text == was.text:
+            return False
+        self._read_histories()
+        return side.has_by_hand(self.base, now)
+
     def _words(self, was: Rule | None, mine: Rule, other: Rule) -> dict[str, Any]:
         """The text of the rule and where it holds: from the person, otherwise from the side that changed it.
         If the person changed it on both sides, it is a conflict.
@@ -148,8 +249,8 @@ class _Merge:
             before = getattr(was, name) if was is not None else None
             left, right = getattr(mine, name), getattr(other, name)
             persons = (
-                left != before and _is_persons(was, mine, name),
-                right != before and _is_persons(was, other, name),
+                left != before and self._is_persons(name, was, mine, self.ours),
+                right != before and self._is_persons(name, was, other, self.theirs),
             )
             if left == right:
                 found[name] = left
@@ -170,6 +271,43 @@ class _Merge:
             self.hunks.append(Hunk(before, line_of(mine), line_of(other), HEADINGS[mine.state]))
         return found
 
+    def _consistent(self, found: dict[str, Rule]) -> list[Rule]:
+        """The rules, so that none is replaced in a circle, and what was merged into a rule that was itself
+        merged counts for the last one.
+        """
+        for name in [*found]:
+            circle = _circle(found, name)
+            if circle:
+                kept = max(circle, key=lambda rule: (rule.last, rule.told, rule.id))
+                sides = [side.rules.get(kept.id) for side in (self.ours, self.theirs)]
+                before = next((rule for rule in sides if rule and rule.state != "replaced"), None)
+                state: State = before.state if before else "waiting"
+                found[kept.id] = replace(kept, state=state, by="", ended="")
+        joined = self.ours.joined | self.theirs.joined
+        also: dict[str, list[str]] = {name: [] for name in found}
+        for rule in found.values():
+            for name in rule.also:
+                known = found.get(name)
+                if known is None or known.state == "replaced":
+                    target = _last(found, joined, rule.id if known is None else name)
+                    if target != name and name not in also[target]:
+                        also[target].append(name)
+        return [replace(rule, also=tuple(also[rule.id])) for rule in found.values()]
+
+    def _with_marks(self, data: bytes, rules: Iterable[Rule]) -> bytes:
+        """The file, with the unknown marks of both sides in the rules' braces."""
+        for rule in rules:
+            was, mine, other = (side.marks.get(rule.id, {}) for side in (self.base, self.ours, self.theirs))
+            names = dict.fromkeys([*mine, *other])
+            marks = {
+                name: _either(was.get(name, ""), mine.get(name, ""), other.get(name, "")) for name in names
+            }
+            more = "".join(f" {name}={value}" for name, value in marks.items() if value)
+            if more:
+                line = line_of(rule).encode()
+                data = data.replace(line, line[:-1] + more.encode() + b"}", 1)
+        return data
+
 
 def _fields(rule: Rule, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(rule, name) for name in names}
@@ -179,15 +317,10 @@ def _standing(rule: Rule) -> tuple[object, ...]:
     return tuple(_fields(rule, _STANDING).values())
 
 
-def _is_persons(was: Rule | None, now: Rule, name: str = "") -> bool:
-    """Whether the person changed the text of a rule or where it holds, or the one of these fields that is
-    named. A line edited in an editor is marked as theirs later; no count changes with it.
-    """
-    is_by_hand = was is not None and _fields(now, _COUNTS) == _fields(was, _COUNTS)
-    reworded = (was is None or now.text != was.text) and (now.own or is_by_hand)
+def _has_narrowed(was: Rule | None, now: Rule) -> bool:
+    """Whether the person changed where the rule holds."""
     places = _fields(now, _PLACES)
-    narrowed = now.own and (any(places.values()) if was is None else places != _fields(was, _PLACES))
-    return (reworded and name in ("text", "")) or (narrowed and name != "text")
+    return now.own and (any(places.values()) if was is None else places != _fields(was, _PLACES))
 
 
 def _either(was: Any, mine: Any, other: Any) -> Any:
@@ -200,14 +333,20 @@ def _either(was: Any, mine: Any, other: Any) -> Any:
     return other if mine == was else max(mine, other)
 
 
-def _without_circles(rules: dict[str, Rule]) -> list[Rule]:
-    """The rules; of those that replaced each other in a circle, the last one waits for the person again."""
-    for name in [*rules]:
-        chain: list[str] = []
-        while (rule := rules.get(name)) is not None and rule.state == "replaced" and name not in chain:
-            chain.append(name)
-            name = rule.by
-        if name in chain:
-            kept = max(chain, key=lambda each: (rules[each].last, rules[each].told, each))
-            rules[kept] = replace(rules[kept], state="waiting", by="", ended="")
-    return [*rules.values()]
+def _circle(rules: Mapping[str, Rule], name: str) -> list[Rule]:
+    """The rules that replaced each other, starting with one of them; empty if its chain ends."""
+    chain: list[Rule] = []
+    while (rule := rules.get(name)) is not None and rule.state == "replaced" and rule.by:
+        if rule in chain:
+            return chain[chain.index(rule) :]
+        chain.append(rule)
+        name = rule.by
+    return []
+
+
+def _last(rules: Mapping[str, Rule], joined: frozenset[str], name: str) -> str:
+    """The id of the rule that a rule was merged into, directly or by others."""
+    rule = rules[name]
+    while rule.state == "replaced" and rule.id in joined and rule.by in rules:
+        rule = rules[rule.by]
+    return rule.id

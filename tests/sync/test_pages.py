@@ -144,7 +144,7 @@ def test_a_decision_about_one_rule_keeps_the_rules_of_both_sides(machines: Machi
     }  # fmt: skip
 
 
-def test_of_two_decisions_the_one_that_tells_less_counts_across_machines(machines: Machines) -> None:
+def test_the_later_of_two_decisions_counts_across_machines(machines: Machines) -> None:
     desk, laptop, _ = machines
     first, second = (desk.engine.rules.add(text).rules[0] for text in ("use tabs", "use metric units"))
     desk.sync()
@@ -160,7 +160,7 @@ def test_of_two_decisions_the_one_that_tells_less_counts_across_machines(machine
     laptop.engine.rules.accept([first.id])
     desk.engine.rules.turn_down([second.id])
     synced(desk, laptop)
-    assert rules_of(desk) == {first.id: "turned down", second.id: "turned down"}
+    assert rules_of(desk) == {first.id: "in force", second.id: "turned down"}
 
 
 @pytest.mark.parametrize("deletes", ["desk", "laptop"])

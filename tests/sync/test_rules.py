@@ -22,8 +22,15 @@ def file(*found: Rule, text: str = NEW) -> bytes:
     return bytes_of(Rulebook(found, text))
 
 
-def both(ours: bytes, theirs: bytes, *, take: Side | None = None) -> bytes:
-    made = rules.merged(file(*BASE), ours, theirs, take)
+def day(on: str, data: bytes) -> tuple[str, bytes]:
+    return on, data
+
+
+def both(ours: bytes, theirs: bytes, *, take: Side | None = None, days: tuple[str, str] = ("", "")) -> bytes:
+    """The merge of two versions that were committed on the given days."""
+    made = rules.merged(
+        file(*BASE), ours, theirs, take, lambda: ([day(days[0], ours)], [day(days[1], theirs)])
+    )
     assert take or not made.hunks
     return made.data
 
@@ -91,11 +98,36 @@ def test_a_rule_deleted_on_one_side_and_decided_about_on_the_other_stays_as_deci
 
 @pytest.mark.parametrize("first", DECISIONS)
 @pytest.mark.parametrize("second", DECISIONS)
-def test_of_two_decisions_the_one_that_tells_less_wins(first: str, second: str) -> None:
-    wanted = rule(DECISIONS[max((first, second), key=["accepted", "rests", "merged", "turned down"].index)])
-    found = rule(both(DECISIONS[first], DECISIONS[second]))
-    assert found is not None and wanted is not None
-    assert (found.state, found.by) == (wanted.state, wanted.by)
+def test_of_two_decisions_the_later_wins_and_of_the_same_day_the_one_that_tells_less(
+    first: str, second: str
+) -> None:
+    earlier, later = DECISIONS[first], DECISIONS[second]
+    wanted = rule(later)
+    assert wanted is not None
+    days = "2026-06-10", "2026-06-11"
+    for found in (rule(both(earlier, later, days=days)), rule(both(later, earlier, days=days[::-1]))):
+        assert found is not None and (found.state, found.by) == (wanted.state, wanted.by)
+    least = max((first, second), key=["accepted", "rests", "merged", "turned down"].index)
+    wanted = rule(DECISIONS[least])
+    for same in (("", ""), ("2026-06-10", "2026-06-10")):
+        found = rule(both(earlier, later, days=same))
+        assert found is not None and wanted is not None
+        assert (found.state, found.by) == (wanted.state, wanted.by)
+
+
+def test_a_later_day_counts_only_from_the_commit_that_decided() -> None:
+    late_note = file(replace(RULE, state="in force", accepted="2026-06-03"), OTHER, text=f"{NEW}\nA note.\n")
+    made = rules.merged(
+        file(*BASE),
+        late_note,
+        TURNED_DOWN,
+        history=lambda: (
+            [("2026-06-03", changed(state="in force", accepted="2026-06-03")), ("2026-06-20", late_note)],
+            [("2026-06-05", TURNED_DOWN)],
+        ),
+    )
+    found = rule(made.data)
+    assert found is not None and found.state == "turned down" and b"A note." in made.data
 
 
 def test_wording_scope_and_acceptance_of_different_sides_are_combined() -> None:
@@ -142,14 +174,31 @@ def test_words_of_the_person_win_over_those_of_the_program() -> None:
 def test_rules_merged_into_each_other_do_not_both_vanish() -> None:
     other_way = file(replace(RULE, also=(OTHER.id,), told=5), replace(OTHER, state="replaced", by=RULE.id))
     for ours, theirs in ((MERGED, other_way), (other_way, MERGED)):
-        assert {each.state for each in rules_in(both(ours, theirs)).rules} == {"waiting", "replaced"}
+        found = rules_in(both(ours, theirs)).rules
+        (kept,) = (each for each in found if each.counts)
+        (gone,) = (each for each in found if not each.counts)
+        assert (gone.state, gone.by, kept.also) == ("replaced", kept.id, (gone.id,))
 
 
-def test_free_text_of_both_sides_survives() -> None:
-    def noted(note: str) -> bytes:
-        return file(*BASE, text=f"{NEW}\n## In force\n\n{note}\n\n## My notes\n\n- {note} noted\n")
+def test_what_was_merged_into_a_merged_rule_counts_for_the_last_one() -> None:
+    third = Rule("cccccc1", "drafts", "waiting", told=1)
+    base = file(RULE, OTHER, third)
+    ours = file(replace(RULE, state="replaced", by=OTHER.id), replace(OTHER, also=(RULE.id,)), third)
+    theirs = file(replace(RULE, also=(third.id,)), OTHER, replace(third, state="replaced", by=RULE.id))
+    found = rules.merged(base, ours, theirs).data
+    last, middle = rule(found, OTHER.id), rule(found)
+    assert last is not None and middle is not None
+    assert (set(last.also), middle.also) == ({RULE.id, third.id}, ())
 
-    made = both(noted("Of ours."), noted("Of theirs."))
+
+def test_unknown_marks_and_free_text_of_both_sides_survive() -> None:
+    def marked(more: str, note: str) -> bytes:
+        data = file(*BASE, text=f"{NEW}\n## In force\n\n{note}\n\n## My notes\n\n- {note} noted\n").decode()
+        return data.replace("told=2 last=2026-06-01", f"told=2 last=2026-06-01{more}").encode()
+
+    made = both(marked(" shade=blue", "Of ours."), marked(" weight=3", "Of theirs."))
+    line = next(line for line in made.decode().split("\n") if TEXT in line)
+    assert line == f"- {TEXT} {{#{RULE.id} told=2 last=2026-06-01 shade=blue weight=3}}"
     for text in ("\nOf ours.\n", "\nOf theirs.\n", "- Of ours. noted\n", "- Of theirs. noted\n"):
         assert text in made.decode()
     assert [each.id for each in rules_in(made).rules] == [OTHER.id, RULE.id]
@@ -171,14 +220,41 @@ def test_line_ends_are_kept() -> None:
     assert len(rules_in(made.data).rules) == 4
 
 
-def test_a_rule_the_program_revived_stays_turned_down() -> None:
+def test_a_rule_the_program_revived_or_put_in_force_later_stays_turned_down() -> None:
+    resting = replace(RULE, state="resting")
     turned_down, revived = replace(RULE, state="turned down"), replace(RULE, state="in force", told=3)
-    for before in (replace(RULE, state="resting"), RULE):
-        made = rules.merged(file(before), file(revived), file(turned_down))
+    for before in (resting, RULE):
+        made = rules.merged(
+            file(before),
+            file(revived),
+            file(turned_down),
+            history=lambda: ([("2026-06-20", file(revived))], [("2026-06-05", file(turned_down))]),
+        )
         assert rule(made.data) == replace(turned_down, told=3)
 
 
-def test_a_line_edited_by_hand_survives_a_deletion_but_not_one_the_program_worded_anew() -> None:
-    found = rule(both(changed(text="drafts, please"), DELETED))
+def test_a_line_edited_by_hand_after_the_program_had_counted_survives_a_deletion() -> None:
+    by_hand = changed(text="drafts, please", told=4, last="2026-06-09")
+    history: rules.Histories = ([("2026-06-09", changed(told=4, last="2026-06-09"))], [])
+    made = rules.merged(file(*BASE), by_hand, DELETED, history=lambda: history)
+    found = rule(made.data)
     assert found is not None and found.text == "drafts, please"
-    assert rule(both(changed(text="drafts, please", told=4, last="2026-06-09"), DELETED)) is None
+    learned = rules.merged(file(*BASE), by_hand, DELETED)
+    assert rule(learned.data) is None, "the program words a rule anew when it counts"
+
+
+def test_a_rule_that_both_learned_and_one_deleted_stays_deleted_unless_it_was_accepted() -> None:
+    learned = Rule("bbbbbb1", "use tabs", "waiting", told=1, last="2026-06-05")
+    accepted = replace(learned, state="in force", accepted="2026-06-06")
+    past: rules.Versions = [("2026-06-05", file(*BASE, learned))]
+    gone = file(*BASE)
+    for ours, theirs, history in (
+        (learned, None, ([], past)), (None, learned, (past, [])), (accepted, None, ([], past)),
+    ):  # fmt: skip
+        made = rules.merged(
+            gone,
+            file(*BASE, ours) if ours else gone,
+            file(*BASE, theirs) if theirs else gone,
+            history=lambda history=history: history,  # type: ignore[misc]
+        )
+        assert rule(made.data, learned.id) == (accepted if ours is accepted else None)
