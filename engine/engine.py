@@ -132,7 +132,7 @@ class Engine(Parts):
         """Scheduled jobs. Anything other than the workbench sets the runner before ``start``."""
         from engine.jobs.table import schedule_of  # noqa: PLC0415 — only for scheduled jobs
 
-        return schedule_of(self, self.publish, lambda: self.settings.trust.applies)
+        return schedule_of(self, self.publish)
 
     def start(self) -> None:
         """Starts the threads that watch the workspace, process changes and run scheduled jobs."""

@@ -81,9 +81,7 @@ def trigger_jobs(parts: Parts) -> tuple[Job, ...]:
     return tuple(found)
 
 
-def schedule_of(
-    parts: Parts, publish: Callable[[EngineEvent], None], trusted: Callable[[], bool]
-) -> Schedule:
+def schedule_of(parts: Parts, publish: Callable[[EngineEvent], None]) -> Schedule:
     """The schedule of a workspace."""
     return Schedule(
         parts.files,
@@ -91,7 +89,6 @@ def schedule_of(
         lambda: parts.config,
         parts.clock,
         publish=publish,
-        trusted=trusted,
     )
 
 

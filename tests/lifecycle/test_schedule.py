@@ -36,14 +36,12 @@ class Program:
         self.jobs: list[Job] = []
         self.did: list[tuple[str, datetime]] = []
         self.events: list[EngineEvent] = []
-        self.trusted = True
         self.schedule = Schedule(
             Files(Workspace.open(root)),
             lambda: self.jobs,
             lambda: self.config,
             lambda: self.now,
             publish=self.events.append,
-            trusted=lambda: self.trusted,
         )
 
     def add(
@@ -213,9 +211,7 @@ def test_a_failing_job_is_reported_and_does_not_stop_the_others(program: Program
     program.add("broken", run=raising(ZeroDivisionError("division by zero")))
     program.add("poor", run=raising(CostLimit("the budget is spent", hint="raise it")))
     program.add("network", run=raising(AutopoiesisError("no answer")))
-    program.add("sender", acts=True)
     program.add("tidy")
-    program.trusted = False
     program.look()
     assert [name for name, _ in program.look(DAY)] == ["broken", "poor", "network", "tidy"]
     assert program.look(timedelta(hours=1)) == []
@@ -223,15 +219,11 @@ def test_a_failing_job_is_reported_and_does_not_stop_the_others(program: Program
         "job broken failed: ZeroDivisionError: division by zero",
         "job poor does not run: the budget is spent; raise it",
         "job network failed: no answer",
-        "job sender does not run: the workspace is not trusted; autopoiesis trust",
     ]
-    assert program.schedule.row("sender").refused == "the workspace is not trusted"
 
     program.look(DAY)
-    again = [event.text.split()[1] for event in program.events_of(ErrorReported)[4:]]
+    again = [event.text.split()[1] for event in program.events_of(ErrorReported)[3:]]
     assert again == ["broken", "network"], "errors that need action are reported once"
-    program.trusted = True
-    assert [name for name, _ in program.look(DAY)][3:] == ["sender", "tidy"]
 
 
 def test_a_job_past_its_deadline_is_abandoned_and_the_others_run(root: Path, program: Program) -> None:

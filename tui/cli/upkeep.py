@@ -234,7 +234,7 @@ def archive_list(engine: Engine, as_json: bool) -> None:
 def archive_add(
     engine: Engine, paths: tuple[str, ...], applied: bool, number: int | None, as_json: bool
 ) -> None:
-    """Move files, or all files in folders, to the archive, and update links to them.
+    """Move files, or all files in folders, to the archive, and say which links lead to them.
 
     A knowledge entry is archived as a whole: name its folder. No catalog lists it then.
     """
@@ -247,7 +247,7 @@ def archive_add(
 @click.argument("paths", metavar="PATH…", nargs=-1, required=True)
 @_apply_option
 def archive_restore(engine: Engine, paths: tuple[str, ...], applied: bool, as_json: bool) -> None:
-    """Move archived files back, byte for byte, and update links to them."""
+    """Move archived files back, byte for byte; links to where they were lead there again."""
     _recover(engine, applied, as_json)
     proposal, moves = engine.retention.restore(paths)
     _moved(engine, proposal, moves, applied, as_json, len(moves))

@@ -115,8 +115,6 @@ class Job:
     """Default schedule, or ``off``; ``lifecycle.schedule`` overrides it."""
     run: Callable[[Task], str]
     """Runs it and returns the result as a clause; raises an engine error on failure."""
-    acts: bool = False
-    """It sends, receives or runs something, and so requires a trusted workspace."""
     topic: str = ""
     """The topic whose trigger this is, if any. Triggers fire at once, in UTC, and are not caught up on."""
     deadline_s: float = DEADLINE_S
@@ -158,8 +156,6 @@ class JobRow:
     """The last run that ended."""
     running: JobRun | None
     """The current run."""
-    refused: str = ""
-    """Why it cannot run now."""
 
 
 KIND = "jobs"

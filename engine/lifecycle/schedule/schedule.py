@@ -49,7 +49,6 @@ EXIT_S = 2.0
 
 TRIGGERS_ZONE = "UTC"
 """The time zone of topic triggers."""
-NOT_TRUSTED = "the workspace is not trusted"
 
 _WORDS: dict[Result, str] = {"failed": "failed", "refused": "does not run"}
 _PROGRAMS: dict[By, str] = {
@@ -64,7 +63,6 @@ class Schedule:
     Args:
         jobs: Returns the current jobs, topic triggers last.
         publish: Called on the threads that run jobs.
-        trusted: Returns whether the workspace is trusted.
     """
 
     def __init__(
@@ -75,7 +73,6 @@ class Schedule:
         clock: Callable[[], datetime],
         *,
         publish: Callable[[EngineEvent], None],
-        trusted: Callable[[], bool],
     ) -> None:
         self.log = JobLog(files, clock)
         self._files = files
@@ -83,7 +80,6 @@ class Schedule:
         self._config = config
         self._clock = clock
         self._publish = publish
-        self._trusted = trusted
         self._by: By = "command"
         self._lock: BaseFileLock | None = None
         self._since: datetime | None = None
@@ -360,10 +356,7 @@ class Schedule:
 
     def _work(self, running: Running) -> JobRun:
         try:
-            if running.job.acts and not self._trusted():
-                self._end(running, "refused", f"{NOT_TRUSTED}; autopoiesis trust")
-            else:
-                self._end(running, *running.outcome())
+            self._end(running, *running.outcome())
         except BaseException:
             self._end(running, "interrupted", "stopped")
             raise
@@ -408,7 +401,6 @@ class Schedule:
             running=next(
                 (run for run in past.runs if run.end is None and self._is_running(run, job)), None
             ),
-            refused=NOT_TRUSTED if job.acts and not self._trusted() else "",
         )  # fmt: skip
 
 

@@ -136,7 +136,6 @@ def draw_page(item: JobItem, width: int, roles: Roles) -> list[Row]:
         ("schedule", f"{row.schedule}{cron}", roles.normal),
         ("next", when, roles.gate if item.missed else roles.normal),
         ("running", item.status if item.running else "", roles.accent),
-        ("refused", row.refused, roles.error),
     )
     rows = [*wrap([(row.does, roles.normal)], width), Row()]
     for label, text, style in facts:

@@ -59,7 +59,6 @@ OWN_SCHEDULE = Need(
     lambda here: not (here.item and here.item.row.topic), "its schedule is set in its topic; e opens it"
 )
 A_FILE = Need(lambda here: here.file, "the job does not belong to a topic")
-ALLOWED = Need(lambda here: not (here.item and here.item.row.refused), "the workspace is not trusted")
 
 
 class JobsScreen(ListDetail, panels=("jobs", "runs")):
@@ -156,7 +155,7 @@ class JobsScreen(ListDetail, panels=("jobs", "runs")):
     def item(self) -> JobItem | None:
         return self.jobs.selected
 
-    @command("r", "Run the job now", "run now", 2, needs=[A_JOB, NOT_RUNNING, ALLOWED, WRITABLE])
+    @command("r", "Run the job now", "run now", 2, needs=[A_JOB, NOT_RUNNING, WRITABLE])
     def run_now(self) -> None:
         """Run the selected job now; its scheduled runs are not affected."""
         item = self.jobs.selected
