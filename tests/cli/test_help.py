@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 
 import click
 
 from tests.cases import each_case
-from tui.cli import cli
+from tests.cli.conftest import Command
+from tui.cli import SECTIONS, cli
 
 
 def every_command(
@@ -55,3 +57,12 @@ def test_reading_commands_can_print_json() -> None:
     for path, command in COMMANDS:
         if " ".join(path) in reading:
             assert any("--json" in parameter.opts for parameter in command.params), path
+
+
+def test_help_lists_each_command_whole(apo: Command) -> None:
+    for words in ((), *(path for path, command in COMMANDS if isinstance(command, click.Group))):
+        listed = apo(*words, "--help").out
+        assert not re.search(r"\.\.\.$", listed, re.MULTILINE), words
+    lines = [line for line in apo("--help").out.splitlines() if line.startswith("  ")]
+    for name, (_, summary) in (each for section in SECTIONS.values() for each in section.items()):
+        assert [line for line in lines if line.split() == [name, *summary.split()]], name

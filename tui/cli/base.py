@@ -132,6 +132,10 @@ def _examples(command: str, lines: Sequence[str]) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}".rstrip() for line in whole)
 
 
+_SENTENCE = 400
+"""Characters of a sentence in a list of commands."""
+
+
 class Group(click.Group):
     """A group that lists commands in declaration order, then the late ones.
 
@@ -154,6 +158,13 @@ class Group(click.Group):
         module, attribute = self.late[cmd_name].split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands with the whole first sentence of each, where click cuts it."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(limit=_SENTENCE)) for name, command in found if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def verb(self, name: str, *examples: str, **settings: Any) -> Callable[[Function], click.Command]:
         """Declares a command of this group; see ``verb``."""
