@@ -196,6 +196,14 @@ async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run:
             assert len(driven.app.screen_stack) == 1
 
 
+async def test_a_key_shows_the_caches_as_the_command_does(run: Run) -> None:
+    async with run() as driven:
+        await driven.press("2", "C")
+        assert "$ autopoiesis cache overview" in driven.text
+        await driven.press("escape")
+        assert driven.panel() == "activation" and len(driven.app.screen_stack) == 1
+
+
 async def test_quit_is_also_a_command(run: Run) -> None:
     async with run() as driven:
         driven.bench.run_command("q")

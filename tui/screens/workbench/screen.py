@@ -116,12 +116,6 @@ OPENINGS = (
         help="Open the scheduled jobs: when each runs next and how its last run went. Run one now.",
         screen="tui.screens.jobs.screen:JobsScreen",
     ),
-    Opening(
-        command="open_caches", key="C", title="Inspect the caches", footer="caches", rank=30,
-        help="Inspect prompt caching: what each provider caches, until when, and what broke the stable "
-        "prefix.",
-        screen="tui.screens.cache.screen:CacheScreen",
-    ),
 )  # fmt: skip
 
 
@@ -341,6 +335,11 @@ class Workbench(
     def filter(self) -> None:
         """Narrow the list to the rows that contain what you type."""
         self.type_filter()
+
+    @command("C", "Show the caches", "caches", 30)
+    def show_caches(self) -> None:
+        """Show what each provider caches, until when, and what broke the stable prefix: cache overview."""
+        self.show_output("cache overview")
 
     @command("colon", "Command line", "command", 28)
     def command_line(self) -> None:
