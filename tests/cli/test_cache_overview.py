@@ -1,4 +1,4 @@
-"""``cache list`` and ``cache overview``: the content of the cache screen on the command line."""
+"""``cache list`` and ``cache overview``: what providers cache, and what that saves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_list_names_discussions_by_title_and_transcript(apo: Command, used: 
     assert (used / trees[SESSION]["path"]).is_file() and trees[GONE]["path"] == ""
 
 
-def test_the_overview_prints_what_the_screen_shows(apo: Command, used: Path) -> None:
+def test_the_overview_prints_figures_misses_and_settings(apo: Command, used: Path) -> None:
     ran = apo("-C", used, "cache", "overview")
     assert ran.code == 0 and ran.err == ""
     assert re.search(r"anthropic +1 +6,912 +5,113 +74% +1,799 +\$\d\.\d+ +\$\d\.\d+ +2 +\d+:\d\d\n", ran.out)

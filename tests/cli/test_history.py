@@ -91,7 +91,10 @@ def test_snapshots_and_branches(apo: Command, past: Path) -> None:
     tags = [each["tag"] for each in apo("-C", past, "history", "snapshots", "--json").json]
     assert tags == ["memory/milestone/one", "memory/daily/2026-06-02"]
     git(past, "branch", "explore/a")
-    assert apo("-C", past, "history", "branches").out.startswith("explore/a  ")
+    listed = apo("-C", past, "history", "branches").out
+    assert listed.startswith("explore/a  ") and "autopoiesis compare NAME" in listed
+    assert apo("-C", past, "compare").out == apo("-C", past, "compare", "explore/a").out
+    assert "memory/milestone/one: " in apo("-C", past, "compare", "memory/milestone/one", "HEAD").out
     assert apo("-C", past, "history", "branches", "--prune").out == "no branches to remove\n"
     assert apo("-C", past, "history", "branches", "--apply").code == 2
 

@@ -31,7 +31,6 @@ from engine.settings.trust import Act, EffectiveSettings, TrustStatus
 from engine.store.files import Files
 from engine.store.paths import Workspace
 from tests.tui.discussion_data import FakeDiscussions
-from tests.tui.fake_knowledge import FakeKnowledge
 from tests.tui.tune_data import FakeTuning, decision
 
 NOW = datetime(2026, 6, 12, 18, 47, 30, tzinfo=UTC)
@@ -432,7 +431,6 @@ class FakeEngine(Engine):
     started: bool = False
     gate_only_on_request: bool = False
     session: str = ""
-    knowledge: FakeKnowledge = field(init=False)
 
     def __post_init__(self) -> None:
         workspace = Workspace(self.root)
@@ -442,7 +440,6 @@ class FakeEngine(Engine):
             files=Files(workspace),
             clock=lambda: NOW,
         )
-        self.knowledge = FakeKnowledge(self)
         self.handlers: list[Callable[[EngineEvent], None]] = []
         self.go_on = threading.Event()
         self.go_on.set()

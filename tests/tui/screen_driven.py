@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -18,8 +18,6 @@ from tui.app import WorkbenchApp
 from tui.kit.full_screen import FullScreen
 from tui.kit.preferences import Preferences
 from tui.kit.questions import Clock
-from tui.screens.harvest.screen import HarvestScreen
-from tui.screens.ledger.screen import LedgerScreen
 from tui.screens.tune.screen import TuneScreen
 
 ScreenT = TypeVar("ScreenT", bound=FullScreen)
@@ -145,75 +143,6 @@ async def open_workbench(
             driven = Driven(app, pilot, cast(FakeEngine, opened))
             await driven.settle()
             yield driven
-
-
-def write(root: Path, path: str, text: str) -> None:
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text(text, encoding="utf-8")
-
-
-Prepare = Callable[[FakeEngine], None]
-
-
-class LedgerDriven(ScreenDriven[LedgerScreen]):
-    kind, key = LedgerScreen, "L"
-
-    @property
-    def ledger(self) -> Any:
-        return self.engine.knowledge.ledger
-
-    def selected(self) -> str:
-        """The selected entry's sha256."""
-        item = self.screen.entries.selected
-        return item.sha256 if item is not None else ""
-
-
-class HarvestDriven(ScreenDriven[HarvestScreen]):
-    kind, key = HarvestScreen, "H"
-
-    @property
-    def ledger(self) -> Any:
-        return self.engine.knowledge.ledger
-
-    @property
-    def step(self) -> str:
-        """The current step."""
-        return self.screen.state.step
-
-    def chosen(self) -> list[str]:
-        """The names of the selected conversations."""
-        return [each.path.removeprefix("conversations/") for each in self.screen.state.chosen]
-
-    def requests(self) -> list[Any]:
-        """The harvest requests sent to the engine."""
-        return [call[1] for call in self.engine.calls_of("harvest")]
-
-
-@asynccontextmanager
-async def open_ledger(
-    run: Run,
-    size: tuple[int, int] = (120, 40),
-    *,
-    settle: bool = True,
-    prepare: Prepare = lambda _engine: None,
-    **changes: Any,
-) -> AsyncIterator[LedgerDriven]:
-    async with run(size, **changes) as workbench:
-        prepare(workbench.engine)
-        for entry in workbench.engine.knowledge.ledger.known.values():
-            if "/" not in entry.name and "\0" not in entry.name and entry.name.isprintable():
-                write(workbench.engine.root, f"conversations/{entry.name}", "a talk\n")
-        write(workbench.engine.root, "knowledge/facts.md", "# Facts\n")
-        yield await LedgerDriven.over(workbench, settle=settle)
-
-
-@asynccontextmanager
-async def open_harvest(
-    run: Run, size: tuple[int, int] = (120, 40), *, settle: bool = True, **changes: Any
-) -> AsyncIterator[HarvestDriven]:
-    """Opens the guided harvest from the ledger screen."""
-    async with open_ledger(run, size, **changes) as ledger:
-        yield await HarvestDriven.over(ledger, settle=settle)
 
 
 class TuneDriven(ScreenDriven[TuneScreen]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Any
 import pytest
 from textual.command import CommandList, CommandPalette
 
-from engine.context.views import LedgerView
 from tests.tui import test_context_screen, test_search_screen
 from tests.tui.conftest import Run
 from tests.tui.every_screen import each_screen, open_workbench
-from tests.tui.fake_engine import FakeEngine, ledger_rows
 from tui import screens as screens_package
 from tui.kit.command import Need, command
 from tui.kit.commands import Commanded, help_lines
@@ -147,9 +144,8 @@ def test_every_screen_has_one_opening() -> None:
     assert len(screens) == len(parts) and all(issubclass(each, FullScreen) for each in screens)
 
 
-async def test_screens_open_on_the_current_selection(run: Run, engine: FakeEngine) -> None:
-    rows = tuple(replace(ledger_rows()[0], sha256=each) for each in engine.knowledge.ledger.known)
-    async with run(ledger_view=LedgerView(rows)) as driven:
+async def test_screens_open_on_the_current_selection(sample: Path) -> None:
+    async with open_workbench(sample) as driven:
         await driven.press("4", "j")
         ledger, topic = driven.bench.selected_sha256, driven.bench.selected_topic
         driven.bench.searched = "gauge 7"
@@ -161,14 +157,8 @@ async def test_screens_open_on_the_current_selection(run: Run, engine: FakeEngin
             if isinstance(screen, TuneScreen):
                 assert screen.state.topic == topic
             elif isinstance(screen, LedgerScreen):
-                await driven.until(
-                    partial(
-                        lambda ledgers: (
-                            ledgers.entries.selected and ledgers.entries.selected.sha256 == ledger
-                        ),
-                        screen,
-                    )
-                )
+                await driven.until(partial(lambda screen: screen.entries.selected, screen))
+                assert screen.entries.selected is not None and screen.entries.selected.sha256 == ledger
             elif isinstance(screen, SearchScreen):
                 assert screen.prompt.input.value == "gauge 7"
             driven.app.pop_screen()

@@ -15,7 +15,6 @@ from engine.errors import AutopoiesisError
 from tests.store.history import commit
 from tests.tui.conftest import Driven
 from tests.tui.every_screen import each_screen, open_workbench
-from tests.tui.test_cache_screen import make as make_caches
 from tests.tui.test_hostile_text import COMBINED, assert_harmless
 from tests.tui.test_review_screen import pending, queued, review_items
 from tui.kit.bars import Footer
@@ -49,8 +48,8 @@ def poison(root: Path, text: str) -> None:
     for path in root.glob("logs/**/*.jsonl"):
         rows = [json.loads(each) for each in path.read_text().splitlines()]
         path.write_text("".join(f"{json.dumps(_poisoned(row, text))}\n" for row in rows))
-    for path in (root / "logs/caches.json", root / "knowledge/ledger.json"):
-        path.write_text(json.dumps(_poisoned(json.loads(path.read_text()), text)))
+    ledger = root / "knowledge/ledger.json"
+    ledger.write_text(json.dumps(_poisoned(json.loads(ledger.read_text()), text)))
     (root / f"conversations/{line.replace('/', '|')}.md").write_text(f"# {line}\n", errors="replace")
     commit(root, f"memory: {line}".encode("utf-8", "replace").decode(), "2026-06-12T18:00:00Z")
 
@@ -68,7 +67,6 @@ WORDED = {
     "label",
     "note",
     "error",
-    "cached_content",
 }
 """Names in logs whose values are words, shown as they are."""
 
@@ -97,7 +95,6 @@ async def each_panel(driven: Driven, screen: FullScreen) -> AsyncIterator[str]:
 
 
 async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: Path) -> None:
-    make_caches(sample)
     queued(sample, map(pending, review_items()))
     poison(sample, COMBINED)
     async with open_workbench(sample) as driven:
@@ -115,7 +112,7 @@ async def test_hostile_text_in_files_logs_and_history_is_shown_as_text(sample: P
                 screen.enlarge(None)
             driven.bench.feed.follow()  # a message again, not the last row
         names = {each.area for each in shown}
-        assert names >= {"caches", "review", "records", "search", "context", "knowledge"}, names
+        assert names >= {"review", "records", "search", "context", "knowledge"}, names
 
 
 async def test_a_hostile_error_of_every_read_is_shown_as_text(
@@ -185,7 +182,6 @@ async def test_the_keys_for_panels_help_and_back_work_on_every_screen(sample: Pa
 async def test_each_key_that_a_footer_names_does_something(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_caches(sample)
     queued(sample, map(pending, review_items()))
     with (sample / "knowledge/facts.md").open("a") as facts:
         facts.write("- Gauge 7 is new. [from: gauge, 2026-06-12]\n")  # so that the digest is not up to date

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from textual import events
 
 from engine.errors import AutopoiesisError
@@ -194,6 +195,15 @@ async def test_a_running_command_can_be_stopped_or_left_and_blocks_no_other(run:
             assert driven.app.screen.panel.selected_text() == "a third of it\nstopped"
             await driven.press("escape")
             assert len(driven.app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(("key", "line"), [("C", "cache overview"), ("B", "history branches")])
+async def test_a_key_shows_what_a_command_prints(run: Run, key: str, line: str) -> None:
+    async with run() as driven:
+        await driven.press("2", key)
+        assert f"$ autopoiesis {line}" in driven.text
+        await driven.press("escape")
+        assert driven.panel() == "activation" and len(driven.app.screen_stack) == 1
 
 
 async def test_quit_is_also_a_command(run: Run) -> None:

@@ -176,7 +176,7 @@ def _print_overview(found: CacheOverview, now: datetime, days: int) -> None:
             ["  " + cell if at == 0 else cell for at, cell in enumerate(_row(each, found, now))]
             for each in found.providers
         ],
-        ["  provider", "calls", "input", "cached", "hit", "written", "cost", "saved", "cached now", "ttl"],
+        ["  provider", "calls", "input", "cached", "hit", "written", "cost", "saved", "caches", "ttl"],
     )
     model = "local (no model)" if found.provider == "local" else f"{found.provider} {found.model}".strip()
     emit(f"chat model: {model}")

@@ -423,6 +423,9 @@ def history_branches(engine: Engine, prune: bool, apply: bool, as_json: bool) ->
         emit("removed; restore one with: git branch NAME REVISION")
     elif prune:
         emit("nothing was removed; to do it: autopoiesis history branches --prune --apply")
+    else:
+        emit("to compare one with the current branch: autopoiesis compare NAME")
+        emit("to merge it: autopoiesis history explore NAME --merge, or reconstruct --merge NAME")
 
 
 def print_branches(shown: Sequence[Branch], now: datetime) -> None:

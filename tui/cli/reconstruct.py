@@ -187,25 +187,23 @@ def _print_merge(found: Merge, is_applied: bool) -> None:
         emit(f"already merged; {branch}")
 
 
-@verb("extract/v2", "extract/v1 extract/v2", name="compare")
+@verb("extract/v2", "memory/milestone/one-year HEAD", name="compare")
 @click.argument("names", metavar="[BRANCH [OTHER]]", nargs=-1)
 @click.option("--no-diff", is_flag=True, help="Omit the diff.")
 def compare(engine: Engine, names: tuple[str, ...], no_diff: bool, as_json: bool) -> int:
-    """Compare the memory on a branch with the current branch, or two branches.
+    """Compare the memory on a branch with the current branch, or two branches, snapshots or commits.
 
-    BRANCH defaults to the latest extract/ branch. Only committed files are compared. The exit code is 0 even
-    if they differ. To test what a branch would answer: autopoiesis probe run --as-of BRANCH.
+    BRANCH defaults to the latest of extract/ and explore/. Only committed files are compared. The exit code
+    is 0 even if they differ. To test what a branch would answer: autopoiesis probe run --as-of BRANCH.
     """
     if len(names) > 2:
         raise click.UsageError("give one or two branches")
     if not names:
-        found = [each.name for each in engine.history.branches() if each.name.startswith("extract/")]
-        if not found:
-            emit_problems(
-                ["autopoiesis: no extract/ branch; create one with: autopoiesis reconstruct --branch NAME"]
-            )
-            return 1
-        names = (found[0],)
+        names = tuple(each.name for each in engine.history.branches()[:1])
+    if not names:
+        hint = "create one with: autopoiesis history explore NAME, or reconstruct --branch NAME"
+        emit_problems([f"autopoiesis: no branch to compare; {hint}"])
+        return 1
     show_compared(engine, (names[-2] if len(names) == 2 else "HEAD", names[-1]), no_diff, as_json)
     return 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from engine.store.paths import transcript_name
 from tui.kit.panel import DrawingPanel
 from tui.kit.rows import KeyedRows
 from tui.render.draw import Row, clip, clip_start, wrap
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SELECTABLE: tuple[Kind, ...] = ("harvest", "prune")
 _KIND, _SIZE = 7, 8
-_FOLDER = "conversations/"
+_FOLDER, _TRANSCRIPTS = "conversations/", "raw/conversations/"
 _LABEL = 12
 _NAMED = 6
 """Conversations listed per reason; the rest are counted."""
@@ -72,7 +73,11 @@ class StageItem:
 
 
 def short_path(path: str) -> str:
-    """A conversation's path without ``conversations/``."""
+    """A conversation's path without ``conversations/``; of a transcript, its day and the slug."""
+    folder, _, name = path.rpartition("/")
+    if folder.startswith(_TRANSCRIPTS):
+        day = folder.removeprefix(_TRANSCRIPTS).replace("/", "-")
+        return first_line(f"{day} {transcript_name(name)[1]}")
     return first_line(path.removeprefix(_FOLDER)) or first_line(path)
 
 
@@ -144,8 +149,10 @@ def draw_stage(item: StageItem, width: int, roles: Roles, *, chosen: bool) -> Ro
     row = Row((f"{item.sign} ", tone))
     name = max(12, width * 2 // 5) if item.words else width - 2
     row.fit(clip_start(short_path(item.path), name), name, roles.strong if chosen else roles.normal)
-    tone = roles.error if item.sign == "!" else roles.muted
-    return row.gap(2).add(clip(item.words, max(4, width - row.cells)), tone).cut(width)
+    if item.words:
+        tone = roles.error if item.sign == "!" else roles.muted
+        row.gap(2).add(clip(item.words, max(4, width - row.cells)), tone)
+    return row.cut(width)
 
 
 class PickPanel(KeyedRows[Choice], panel="pick", number="1", words="conversations"):

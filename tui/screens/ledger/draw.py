@@ -221,7 +221,7 @@ def draw_record_page(view: RecordView, width: int, roles: Roles) -> list[tuple[R
         *fact("conversation", _place(view), _place_tone(view, roles), width, roles),
         *fact("error", entry.error, roles.error, width, roles),
         *fact("at", timestamp(entry.at), roles.normal, width, roles),
-        *fact("sha256", item.sha256, roles.normal, width, roles),
+        *fact("sha256", clip(item.sha256, width - _LABEL), roles.normal, width, roles),
         *fact("items", items_text(entry), roles.normal, width, roles),
         *fact("for review", _for_review(view), roles.gate, width, roles),
         *fact("read", coverage(entry), roles.normal, width, roles),

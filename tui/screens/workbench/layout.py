@@ -372,7 +372,7 @@ class WorkbenchTyping(FullScreen):
         self.show_row()
 
     def run_command(self, line: str) -> None:
-        """Runs a command line and opens a page for its output."""
+        """Runs a command line that was typed."""
         line = line.strip().removeprefix("autopoiesis ").strip()
         self.leave_line()
         if not line:
@@ -380,6 +380,10 @@ class WorkbenchTyping(FullScreen):
         if line in ("q", "quit", "exit"):
             self.app.exit(0)
             return
+        self.show_output(line)
+
+    def show_output(self, line: str) -> None:
+        """Runs a command and opens a page for its output."""
         stop = self.conductor.run(line)
         self.outputs[stop] = OutputPage(line, stop)
         self.app.push_screen(self.outputs[stop])

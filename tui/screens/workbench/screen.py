@@ -106,21 +106,9 @@ OPENINGS = (
         screen="tui.screens.history.screen:HistoryScreen",
     ),
     Opening(
-        command="open_compare", key="B", title="Compare branches", footer="branches", rank=36,
-        help="Compare two branches or snapshots: changed files side by side and probe results for each; "
-        "merge a branch.",
-        screen="tui.screens.compare.screen:CompareScreen",
-    ),
-    Opening(
         command="open_jobs", key="J", title="Open the jobs", footer="jobs", rank=33,
         help="Open the scheduled jobs: when each runs next and how its last run went. Run one now.",
         screen="tui.screens.jobs.screen:JobsScreen",
-    ),
-    Opening(
-        command="open_caches", key="C", title="Inspect the caches", footer="caches", rank=30,
-        help="Inspect prompt caching: what each provider caches, until when, and what broke the stable "
-        "prefix.",
-        screen="tui.screens.cache.screen:CacheScreen",
     ),
 )  # fmt: skip
 
@@ -341,6 +329,18 @@ class Workbench(
     def filter(self) -> None:
         """Narrow the list to the rows that contain what you type."""
         self.type_filter()
+
+    @command("C", "Show the caches", "caches", 30)
+    def show_caches(self) -> None:
+        """Show what each provider caches, until when, and what broke the stable prefix: cache overview."""
+        self.show_output("cache overview")
+
+    @command("B", "List the branches", "branches", 36)
+    def show_branches(self) -> None:
+        """List the branches on which something was tried or rebuilt, with the commands that compare and merge
+        them: history branches.
+        """
+        self.show_output("history branches")
 
     @command("colon", "Command line", "command", 28)
     def command_line(self) -> None:

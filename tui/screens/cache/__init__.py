@@ -1,1 +1,0 @@
-"""The cache screen: prompt caching per provider and discussion."""

@@ -1,1 +1,0 @@
-"""The compare screen: two branches or snapshots side by side."""
