@@ -4,11 +4,11 @@ Nothing marks a paste for certain, so the decision goes the other way round: wha
 all else waits with the reason. Plainly typed is a single line, or some in lower case or of which each further
 one adds a wish, without the form of another's text: no code, quotation, diff, table, header, sign-off, log or
 list with capitals around it, no name or title by itself, no line that announces it, breaks off or asks about
-it, no sentence of another style or script within the line, and none of the signs of a page. A request and a sentence
-below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
-corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
-own words. A line that begins as comments do, names its sender or stands without an end right below a sentence
-waits too, and so does what follows a message that breaks off.
+it, no sentence of another style or script within the line, and none of the signs of a page. A request and a
+sentence below it, each with a capital, wait: nothing tells a decision that was typed from a text that was
+pasted to be corrected. No list of phrases lets a text count as another's; the only one names what announces
+the person's own words. A line that begins as comments do, names its sender or stands without an end right below
+a sentence waits too, and so does what follows a message that breaks off.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ _WIDE_CHARACTERS = 3
 """Characters that make about a word in a language without spaces."""
 
 Style = Literal["lower", "other", ""]
-"""How a line begins: in lower case, as people type in haste, for which stands a line without an end in a script
-without case; with a capital or, in such a script, with an end; or with something that tells nothing."""
+"""How a line begins: in lower case, as people type in haste (in a script without case: it has no end); with a
+capital (or has an end); or with something that tells nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +230,8 @@ def _parts(message: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _sentences(line: str) -> Iterator[tuple[str, str]]:
-    """The sentences of a line that is typed as a whole, each with the doubt about it: beside one in lower case,
-    one with a capital and an end may be pasted, and so may one in another script than its neighbour.
+    """The sentences of a line without a doubt, each with its own: beside one in lower case, one with a
+    capital and an end may be pasted, and so may one in another script than its neighbour.
     """
     if _COPIED.search(line) is not None:
         yield line, _COPIED_MARK
@@ -519,8 +519,8 @@ class _Marks:
 
 
 def _style(line: str) -> Style:
-    """How a line begins, apart from a bullet, or in a script without case how it ends. "I" and names such as LSP
-    or CamelCase tell nothing.
+    """How a line begins, apart from a bullet, or in a script without case how it ends. "I" and names such as
+    LSP or CamelCase tell nothing.
     """
     style: Style = "lower"
     line = _BULLET.sub("", line)
@@ -565,13 +565,13 @@ _SCRIPTS = {
 }
 _STOPS = expression(r"[.!。！]\W*$")
 _SPACED = expression(r"(?<!\S)[^\W\d_][\w'’-]*")
-_WITHIN_LINE = expression(r"(?<=[\w)] )\S+(?:\s[a-z\u00df-\u00ff\u0430-\u044f]\S*){2}")
+_WITHIN_LINE = expression(r"(?<=[\w)] )\S+(?:\s[a-z\d\u00df-\u00ff\u0430-\u044f]\S*){2}")
 """A word behind another, with two in lower case behind it."""
 _COPIED = expression(
     r"[\u00a0\u2009\u202f•·]|\s[›»]\s|\[\d{1,3}\]|^\s*(?:→|\d{1,2}\.\d{1,2}\s|RT\s@)|\s<-+\s"
     r"|[.!?。！？]\s*(?:\([^\W\d_]+\)|#\w+(?:\s#\w+)*|\d{1,2}:\d\d(?:\s?[AaPp][Mm])?)\s*$"
 )
-"""What a page has and nobody types: a space of typesetting, a bullet, the marks of a footnote or a path through a
+"""What a page has and nobody types: a space of typesetting, a bullet, the marks of a footnote or a path in a
 site; behind a sentence a time, tags, or a word in brackets."""
 _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
 _WITHIN = expression(r"(?<=\w)\w+")
