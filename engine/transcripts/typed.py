@@ -7,8 +7,8 @@ list with capitals around it, no name or title by itself, no line that announces
 it, no sentence of another style or script within the line, and none of the signs of a page. A request and a
 sentence below it, each with a capital, wait: nothing tells a decision that was typed from a text that was
 pasted to be corrected. No list of phrases lets a text count as another's; the only one names what announces
-the person's own words. A line that begins as comments do, names its sender or stands without an end right below
-a sentence waits too, and so does what follows a message that breaks off.
+the person's own words. A line that begins as comments do, names its sender or stands without an end right
+below a sentence waits too, and so does what follows a message that breaks off.
 """
 
 from __future__ import annotations
