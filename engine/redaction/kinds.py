@@ -88,6 +88,8 @@ GitHub token             | github_pat_                      | \w{22,}
 GitLab token             | gloas- glcbt- glffct- glwt- glrtr- | [\w.-]{18,}
 GitLab token             | glpat- glrt- gldt- glptt- glft- glsoat- glimt- glagent- | [\w.-]{18,}
 AWS access key           | AKIA ASIA ABIA ACCA              | [0-9A-Z]{16}(?![0-9A-Za-z])
+AWS session token        | IQoJb3JpZ2luX2Vj                 | [A-Za-z0-9+/]{80,}={0,2}
+Convex deploy key        | eyJ2MiI6                         | [A-Za-z0-9+/]{40,}={0,2}
 Amazon Bedrock key       | ABSKQmVkcm9ja0 bedrock-api-key-  | [A-Za-z0-9+/=]{30,}
 Amazon Bedrock key       | ABSK                             | [A-Za-z0-9+/]{100,}
 Slack token              | xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp- | [\w.%-]{10,}
@@ -262,7 +264,7 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{_MAX}}}){{3}}", ""),
     (
         "private key", "-----begin ",
-        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=(?:[^-]|-(?!-)){0,400}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----"
         r"|[^\n\"`<]{0,4000}(?:(?:\n(?=\n[A-Za-z0-9+/]{40}))?\n[^\n\"`]{1,200}){0,80})", "",
     ),

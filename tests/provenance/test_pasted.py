@@ -67,7 +67,7 @@ PASTES = {
     "a request in another style": f"the chart is empty. {THEIRS}",
     "a question in another style": f"{THEIRS} is that good english?",
     "another script": f"这句话在文档里现在还是正确的吗？{THEIRS}",
-    "an opinion asked for": f"{THEIRS[:-1]} <- what do you think",
+    "an opinion asked for": f"{THEIRS} <- what do you think",
     "a traceback": f"Mine.\nTraceback (most recent call last):\nValueError: {THEIRS}",
 }
 
