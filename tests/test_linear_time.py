@@ -17,7 +17,6 @@ from engine.knowledge.commands import START, besides_kinds, commands_in, is_plai
 from engine.lifecycle.recaps.ended import says_it_did
 from engine.lifecycle.recaps.lines import _with_short_paths
 from engine.pipeline import answers
-from engine.provenance.disguise import odd_paths
 from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.recall import is_assent
 from engine.recall.telling import tells
@@ -52,7 +51,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "what was typed": passages,
     "later rules": lambda text: relation(text, "never use tabs"),
     "earlier rules": lambda text: relation("never use tabs", text),
-    "paths": odd_paths,
     "pasted logs": _without_log,
     "words of passages": words_of,
     "prose": is_prose,

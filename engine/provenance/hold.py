@@ -8,12 +8,11 @@ an outsider's, whatever the language or wording.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.provenance.disguise import account_numbers, is_disguised, odd_paths
+from engine.provenance.disguise import is_disguised
 from engine.provenance.everyday import EVERYDAY
 from engine.provenance.instructions import is_hostile_act, is_instruction, is_takeover
 from engine.provenance.voices import (
@@ -33,8 +32,6 @@ from engine.startup.lazy import expression
 
 _GROUNDED = 0.4
 """Share of a text's distinctive words that the person or the agent must have used themselves."""
-_SPOKEN = 0.5
-"""The same for a statement about a person's wishes, which only that person can know."""
 _TRUSTED = 0.75
 """The same once outside text has been read; only words that cannot come from it count."""
 _SHOWN = 0.5
@@ -44,13 +41,10 @@ SECRET = "contains what looks like a secret"
 INSTRUCTION = "looks like an instruction to a model"
 PATH_INSTRUCTION = "names a path that looks like an instruction to a model"
 ACT = "asks to disable a safeguard, give away a secret or run unknown code"
-DISGUISED = "uses look-alike letters or hides encoded text"
-ODD_PATH = "names a path that controls an agent or a machine, or that leads out of the workspace"
-ACCOUNT = "names a payment account that no person mentioned"
-ADDRESS = "names an address that no person wrote"
-PREFERENCE = "states a wish that no person has expressed"
+DISGUISED = "uses look-alike letters"
 SAYS_TOOL = "comes from tool output, according to the model"
 TOOL = "comes from tool output"
+ADDRESS = "names an address that no person wrote"
 UNSAID = "is in words that neither a person nor the agent used"
 UNNAMED = "names something that neither a person nor the agent named"
 OUTSIDE = "may be based on text from outside"
@@ -115,12 +109,6 @@ def _risk(text: str, path: str, voices: Voices, *, may_order: bool = False) -> s
     person = index_voices(voices).person
     if is_hostile_act(text) and _share(_distinctive(text), person) < _TRUSTED:
         return ACT
-    known = f"{person.text} {plain(voices.results)}"
-    if any(plain(odd) not in known for odd in odd_paths(whole)):
-        return ODD_PATH
-    letters = re.sub(r"\s", "", person.text)
-    if any(plain(number) not in letters for number in account_numbers(text)):
-        return ACCOUNT
     if any(address not in person.text for address in _ADDRESS.findall(plain(text))):
         return ADDRESS
     return ""
@@ -157,8 +145,6 @@ def _unspoken(text: str, voices: Voices, *, is_tool: bool, needs_ground: bool) -
         not any(name in text for text in named) for name in particulars(text) if any(map(str.isalpha, name))
     ):
         return UNNAMED
-    if _WISH.search(read) and _share(words, known.person) < _SPOKEN:
-        return PREFERENCE
     return ""
 
 
@@ -213,13 +199,3 @@ def _share(words: Iterable[str], *indexes: VoiceIndex) -> float:
 
 
 _ADDRESS = expression(r"(?:https?|ftp|wss?)://[^\s)>\]\"']+|www\.[^\s)>\]\"']+|[\w.+-]+@[\w-]+\.[\w.-]+")
-_WISH = expression(
-    r"\b(?:user|person|owner|customer|client|developer|human|benutzer|nutzer|kunde|utilisateur|usuario"
-    r"|usuário|utente"
-    r"|пользовател\w*)s?\b"
-    r".{0,40}\b(?:prefer|want|like|wish|expect|need|authori[sz]e|approve|allow|agree|trust|bevorzug|will"
-    r"|möchte"
-    r"|wünscht|erlaubt|préfère|veut|souhaite|prefiere|quiere|prefere|quer|preferisce|vuole|предпочита|хочет"
-    r"|жела)\w{0,4}\b"
-    r"|(?:用户|使用者|用戶|ユーザー|사용자).{0,12}(?:希望|喜欢|偏好|要求|想要|允许|授权|好む|望|希望|원)"
-)

@@ -6,30 +6,22 @@ No pattern list covers every wording in every language. Text by outsiders is hel
 
 from __future__ import annotations
 
-import codecs
-
 from engine.provenance.voices import SENTENCE_END, plain
 from engine.rules.judge import judged
 from engine.startup.lazy import expression
 
 
 def is_instruction(text: str) -> bool:
-    """True if a text instructs a model, even reversed or in ROT13, or has what would surely be a rule."""
+    """True if a text instructs a model, or has what would surely be a rule."""
     is_order = _ORDER.search(plain(text)) is not None or is_takeover(text)
-    return is_order or any(judged(sentence).is_express for sentence in SENTENCE_END.split(text))
+    return is_order or any(judged(each).is_express for each in SENTENCE_END.split(text))
 
 
 def is_takeover(text: str) -> bool:
     """True if a text addresses a model, replaces its instructions, or has it hide something, run a command or
-    send data, even reversed or in ROT13. Mere orders ("always …", "please …") are none: lessons are worded
-    like that too.
+    send data. Mere orders ("always …", "please …") are none: lessons are worded like that too.
     """
-    read = plain(text)
-    if _TAKEOVER.search(read) is not None:
-        return True
-    if not read.isascii():
-        return False
-    return any(_PLAIN_ORDER.search(decoded) for decoded in (codecs.encode(read, "rot13"), read[::-1]))
+    return _TAKEOVER.search(plain(text)) is not None
 
 
 def is_hostile_act(text: str) -> bool:
@@ -74,6 +66,7 @@ _FORGET = (
     r"|vergessen|übergeh\w*|oubli\w*|olvid\w*|descart\w*|esque[cç]\w*|desconsider\w*|dimentic\w*|игнорир\w*"
     r"|забуд\w*|проигнорир\w*)"
 )
+_ORDER = expression(rf"(?:^|[.:;!] |\bto ){_EVER}\b")
 _TAKEOVER = expression(
     "|".join(
         (
@@ -126,32 +119,6 @@ _TAKEOVER = expression(
             r"|befolgt|ausgeführt|suivie?|exécutée?|seguida|ejecutada|executada)\b",
         )
     )
-)
-_ORDER = expression(
-    "|".join(
-        (
-            r"(?:^|[.:;!] |\b(?:to|and|please|must|should|shall) )(?:always|never)\b",
-            r"\b(?:remember|make sure|be sure|note|ensure|take care)\b(?: that)?.{0,20}\b(?:always|never)\b",
-            r"^(?:please\b|do not\b|don't\b|must\b)",
-            rf"(?:^|[.:;!] ){_EVER}\b|\b{_MUST} {_EVER}\b|\b{_EVER} {_MUST}\b|^(?:bitte|merke? dir|beachte"
-            r"|denk daran)\b",
-            r"\b(?:il faut|hay que|bisogna|é preciso|es obligatorio|veuillez|assure-toi|assurez-vous"
-            r"|asegúrate|asegúrese"
-            r"|recuerda|recuerde|rappelle-toi|n['’]oublie[zs]? (?:pas|jamais)|ricorda(?:ti)?|lembre-se"
-            rf"|помни\w*|запомни\w*)\b.{{0,60}}"
-            rf"\b(?:{_EVER}|que|de|di|что)\b",
-            r"^(?:не |ne (?:jamais|pas) |no (?:se )?(?:le )?(?:digas?|menciones?|reveles?|avises?"
-            r"|muestres?)|nicht |niet |non )",
-            r"(?:^|[。；，：])(?:请|務必|务必|必须|必須|切勿|不得|禁止|请勿|一律|总是|總是|永远|始终要)|(?:务必|切勿|请勿|一律|必须始终|必须总是)",
-            r"(?:必ず|常に|絶対に|決して).{0,40}(?:こと|ください|せよ|しろ|ない(?:こと)?)(?:$|[。、])"
-            r"|してください(?:$|。)|하지 마|하십시오",
-        )
-    )
-)
-_PLAIN_ORDER = expression(
-    rf"\b(?:ignore|disregard|forget|override)\b.{{0,60}}\b{_RULES}|\bfrom now on\b|\bsystem prompt\b"
-    r"|\b(?:always|never) (?:recommend|mention|tell|send|add|include|reply|ask|approve)\b|\b(?:assistant"
-    r"|agent|model)s? (?:must|should|shall|always|never)\b|\b(?:send|upload|post) (?:all|the|every) \w+"
 )
 _SECRET = (
     r"(?:secrets?|passwords?|passphrases?|credentials?|tokens?|api[- ]?keys?|private keys?|access keys?"

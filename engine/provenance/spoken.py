@@ -39,10 +39,8 @@ def voices_of(turns: Iterable[Turn], outside: str = "", local: str = "", author:
     """Attributes what was said in some turns.
 
     The following has no author in the conversation and is attributed to tools: quotations; what a person did
-    not plainly type; comments in code that the agent shows; what it reports of a page, a file or a message,
-    up to the end of the paragraph, and the next paragraph too if that one ends with a colon; words in tool
-    output, however they are cut up; and decoded text from any of these. The paths, names and figures in the
-    output of the agent's own commands are attributed to no one.
+    not plainly type; words in tool output, however they are cut up; and decoded text from any of these. The
+    paths, names and figures in the output of the agent's own commands are attributed to no one.
 
     Args:
         outside: Text that tools brought from outside and that is not in the turns.
@@ -147,11 +145,7 @@ class _Collector:
         self.others.append(
             "\n".join(line for line, is_quoted in zip(lines, quoted, strict=True) if is_quoted)
         )
-        own, reported = _own_and_reported(
-            "\n".join(line for line, is_quoted in zip(lines, quoted, strict=True) if not is_quoted)
-        )
-        self.others.append(reported)
-        self._say(own)
+        self._say("\n".join(line for line, is_quoted in zip(lines, quoted, strict=True) if not is_quoted))
 
     def _say(self, text: str) -> None:
         self.agent.append(text)
@@ -281,40 +275,6 @@ def _without_questions(text: str) -> str:
     )
 
 
-def _own_and_reported(text: str) -> tuple[str, str]:
-    """Splits an agent's text into its own statements and what it reports from a source."""
-    own: list[str] = []
-    reported: list[str] = []
-    continues = False
-    for paragraph in _paragraphs(text, reported):
-        found = _REPORT.search(paragraph)
-        start = 0 if continues else len(paragraph)
-        if found is not None and not continues:
-            ends = (match.end() for match in _SENTENCE.finditer(paragraph, 0, found.start()))
-            start = max(ends, default=0)
-        own.append(paragraph[:start])
-        reported.append(paragraph[start:])
-        continues = start < len(paragraph) and paragraph.rstrip().endswith(":")
-    return "\n\n".join(own), "\n\n".join(reported)
-
-
-def _paragraphs(text: str, comments: list[str]) -> Iterator[str]:
-    """The paragraphs of a text; comments in its code have an unknown author and go to ``comments``."""
-    lines: list[str] = []
-    for line, is_code in zip(text.split("\n"), in_fences(text), strict=True):
-        comment = _COMMENT.search(line) if is_code else None
-        if comment is not None:
-            comments.append(comment[0])
-            line = line[: comment.start()]
-        if line.strip() or is_code:
-            lines.append(line)
-        elif lines:
-            yield "\n".join(lines)
-            lines.clear()
-    if lines:
-        yield "\n".join(lines)
-
-
 def _decoded(text: str) -> Iterator[str]:
     for match in _ENCODED.finditer(text):
         run = match[0]
@@ -358,21 +318,5 @@ _NO_NAME = expression(r"[^\W\d_a-zA-Z]+\d*")
 _PARTICULAR = expression(r"[\w)][/._:=@\\-]\w|\d|[a-z][A-Z]|^--?\w")
 """Paths, names, options and figures."""
 _QUOTATION = expression(r" {0,3}(?:>|\|\s*>)")
-_COMMENT = expression(r"(?:^|(?<=\s))(?:#|//|--|/\*|<!--|\"\"\"|\*|;)\s?[^\s!].*")
-_SENTENCE = expression(r"[.!?][\"'”’)]*\s+|\n")
 _HEX = expression(r"[0-9A-Fa-f]+")
 _ENCODED = expression(r"[A-Za-z0-9+/]{24,}")
-_SOURCE = (
-    r"(?:page|site|website|web|mail|e-?mail|message|letter|file|document|docs?|readme|comment|ticket|issue|"
-    r"article|post|attachment|pdf|output|result|tool|seite|datei|nachricht|dokument|kommentar|anhang|fichier|"
-    r"página|archivo|correo)s?"
-)
-_REPORT = expression(
-    rf"\b{_SOURCE}\b.{{0,40}}\b(?:say|state|read|claim|ask|tell|want|instruct|mention|recommend|note|demand"
-    r"|hold|contain|show|"
-    rf"request|sag|behaupt|verlang|steht|heißt|dit|dice)\w{{0,3}}\b"
-    rf"|\b(?:according to|quoting|as written in|laut|selon|según)\b.{{0,30}}\b{_SOURCE}\b"
-    r"|\b(?:it|he|she|they|es) (?:says?|reads?|states?|claims?|sagt|lautet)\b"
-    r"|\b(?:as per|apparently|allegedly|reportedly|supposedly|angeblich)\b",
-    re.IGNORECASE,
-)

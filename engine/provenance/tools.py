@@ -42,16 +42,12 @@ def brings_outside(call: ToolCall) -> bool:
     if words & _WRITERS:
         return False
     if words & _OUTSIDE or name.startswith(_OUTSIDE_STARTS):
-        if words & _MESSENGERS and _WRITES.match(call.summary):
-            return False
         # A search that merely mentions this machine is still answered from outside.
         return not _URL.search(call.summary) or not _is_loopback(call.summary)
     if words & _DELEGATES:
         return _is_others(call.summary) or not _OWN_CODE.search(call.summary)
     if words & _LOCAL or name in _RECORDS:
         return _is_third_party(call.summary)
-    if name in _PROGRAMS:
-        return _is_outside_command(f"{name} {call.summary}")
     return True
 
 
@@ -127,8 +123,6 @@ _RUNNERS = _words("monitor running")
 _RECORDS = _words("added applied commit knowledge")
 """What Aider records of a file or a commit, beside "running" for a command; and our own tool."""
 _WRITERS = _words("create delete draft edit multiedit publish replace send upload write")
-_MESSENGERS = _words("mail email gmail imap outlook calendar slack discord teams telegram whatsapp sms")
-_WRITES = expression(r"\s*(?:draft|send|compose|archive|label|mark|move|delete)\b", re.IGNORECASE)
 _PART = expression(r"[a-z0-9]+")
 _CAMEL = expression(r"(?<=[a-z0-9])(?=[A-Z])")
 _URL = expression(r"\b(?:https?|ftp|wss?)://(?:[^\s/@]*@)?(\[[0-9a-fA-F:]+\]|[^\s/:?#'\")]+)")
@@ -159,10 +153,6 @@ _OUTSIDE = _words(
 )
 _OUTSIDE_STARTS = ("web", "browser", "mail", "fetch", "http")
 _DELEGATES = _words("agent delegate subagent task")
-_PROGRAMS = _words(
-    "ansible awk cargo df docker du find go gradle head journalctl jq kubectl make mvn mypy node npm pnpm "
-    "ps pytest python rg ruff sed ssh systemctl tail terraform top tox yarn"
-)
 _FETCHERS = _words(
     "aria2c curl ddgr elinks ftp glow-web googler himalaya http httpie https invoke-webrequest irssi iwr "
     "jira linear links lynx mail mailx mbsync mcp mu mutt nc ncat neomutt newsboat notion notmuch "

@@ -72,7 +72,6 @@ Google OAuth secret      | GOCSPX-                          | [\w-]{20,}
 Google refresh token     | 1//0                             | [\w-]{30,}
 Hugging Face token       | hf_ api_org_                     | [A-Za-z0-9]{30,}
 Groq key                 | gsk_                             | [A-Za-z0-9]{40,}
-Perplexity key           | pplx-                            | [A-Za-z0-9]{32,}
 xAI key                  | xai-                             | \w{40,}
 Replicate token          | r8_                              | [\w-]{30,}
 NVIDIA key               | nvapi-                           | [\w-]{40,}
@@ -88,6 +87,8 @@ GitHub token             | github_pat_                      | \w{22,}
 GitLab token             | gloas- glcbt- glffct- glwt- glrtr- | [\w.-]{18,}
 GitLab token             | glpat- glrt- gldt- glptt- glft- glsoat- glimt- glagent- | [\w.-]{18,}
 AWS access key           | AKIA ASIA ABIA ACCA              | [0-9A-Z]{16}(?![0-9A-Za-z])
+AWS session token        | IQoJb3JpZ2luX2Vj                 | [A-Za-z0-9+/]{80,}={0,2}
+Convex deploy key        | eyJ2MiI6                         | [A-Za-z0-9+/]{40,}={0,2}
 Amazon Bedrock key       | ABSKQmVkcm9ja0 bedrock-api-key-  | [A-Za-z0-9+/=]{30,}
 Amazon Bedrock key       | ABSK                             | [A-Za-z0-9+/]{100,}
 Slack token              | xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xapp- | [\w.%-]{10,}
@@ -114,9 +115,6 @@ Infisical token          | st.                              | [0-9a-f-]{20,40}\.
 1Password token          | ops_eyJ                          | [\w+/=-]{40,}
 1Password token          | ops_                             | [A-Za-z0-9+/]{100,}={0,2}
 1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}
-Linear key               | lin_api_ lin_oauth_ lin_wh_              | [A-Za-z0-9]{30,}
-Notion token             | ntn_                             | [A-Za-z0-9]{40,}
-Notion token             | secret_                          | [A-Za-z0-9]{43}(?![A-Za-z0-9])
 Airtable token           | pat                              | [A-Za-z0-9]{14}\.[0-9a-f]{60,}
 Atlassian token          | ATATT3xFfG ATCTT3xFfG            | [\w=-]{40,}
 Bitbucket password       | ATBB                             | [A-Za-z0-9]{28,}
@@ -127,15 +125,12 @@ Grafana token            | glsa_ glc_                       | [\w+/=-]{30,}
 Honeycomb key            | hcaik_ hcaic_ hcamk_             | [a-z0-9]{40,}
 Dynatrace token          | dt0                              | [a-z]\d\d\.[A-Z0-9]{8,}\.[A-Z0-9]{40,}
 Sentry token             | sntrys_ sntryu_                  | [\w+/=-]{40,}
-PostHog key              | phx_                             | [A-Za-z0-9]{30,}
 LaunchDarkly key         | sdk- mob- api-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
 Square token             | sq0atp- sq0csp- sq0idp- sq0ats- sq0cts- sq0ioe- sq0cse- | [\w-]{22,}
-Braintree token          | access_token$production$ access_token$sandbox$ | [0-9a-z]{16}\$[0-9a-f]{32}
 Plaid token              | access-production- access-development- access-sandbox- | [0-9a-f]{8}-[0-9a-f-]{27}
 Razorpay key             | rzp_live_ rzp_test_              | [A-Za-z0-9]{14,}
 Flutterwave key          | FLWSECK- FLWSECK_TEST-           | [\w-]{12,}
 EasyPost key             | EZAK EZTK                        | [A-Za-z0-9]{54}
-Shippo token             | shippo_live_ shippo_test_        | [0-9a-f]{40}
 Facebook token           | EAAA EAAB EAAC EAAD EAAF EAAG EAAJ EAAM EAAT | [A-Za-z0-9]{60,}
 Twitter bearer token     | AAAAAAAAAAAAAAAAAAAA             | [A-Za-z0-9%]{40,}
 Dropbox token            | sl.                              | (?:u\.)?[\w-]{100,}
@@ -144,7 +139,6 @@ Typeform token           | tfp_                             | [\w.-]{40,}
 Contentful token         | CFPAT-                           | [\w-]{40,}
 Mapbox secret token      | sk.eyJ                           | [\w-]{30,}\.[\w-]{16,}
 Cloudflare origin key    | v1.0-                            | [0-9a-f]{24}-[0-9a-f]{100,}
-Netlify token            | nfp_ nfc_ nfo_ nfu_              | [A-Za-z0-9]{36,}
 Heroku key               | HRKU-                            | [\w-]{30,}
 Fly.io token             | fo1_ fm1r_ fm1a_ fm2_            | [\w+/=,-]{40,}
 Render key               | rnd_                             | [A-Za-z0-9]{28,}
@@ -152,9 +146,7 @@ Supabase key             | sbp_ sb_secret_                  | [\w-]{30,}
 PlanetScale token        | pscale_tkn_ pscale_pw_ pscale_oauth_ | [\w.-]{30,}
 Databricks token         | dapi                             | [0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])
 Pulumi token             | pul-                             | [0-9a-f]{40}(?![0-9A-Za-z])
-Prefect key              | pnu_                             | [A-Za-z0-9]{36}
 SonarQube token          | sqp_ squ_ sqa_                   | [0-9a-f]{40}
-SonarQube token          | sqco_                            | [A-Za-z0-9]{59}
 CircleCI token           | CCIPAT_ CCIPRJ_                  | \w{20,}
 Buildkite token          | bkua_ bkct_                      | [0-9a-z-]{30,}
 Artifactory key          | AKCp                             | [A-Za-z0-9]{60,}
@@ -182,19 +174,15 @@ Elastic key              | essu_                            | [\w+/=]{30,}
 Atlas secret             | mdb_sa_sk_                       | [\w-]{30,}
 Confluent key            | cflt                             | [A-Za-z0-9+/]{50,}
 Paddle key               | pdl_live_apikey_ pdl_sdbx_apikey_ | \w{30,}
-Apify token              | apify_api_                       | [A-Za-z0-9]{30,}
-Honeybadger token        | hbp_                             | [A-Za-z0-9]{30,}
 Docker swarm token       | SWMTKN-                          | \d-[a-z0-9]{40,}-[a-z0-9]{20,}
 k3s token                | K10                              | [0-9a-f]{60,64}::[\w.:-]{16,}
 Bitwarden token          | 0.                               | [0-9a-f]{8}-[0-9a-f-]{27}\.\w{20,}:[\w+/=]{20,}
 Turnstile secret         | 0x4AAAAAAA                       | [\w-]{20,}
 hCaptcha secret          | ES_                              | [0-9a-f]{32}(?![0-9A-Za-z])
-Meilisearch key          | msc_                             | [A-Za-z0-9]{30,}
 Inngest key              | signkey-                         | [a-z]{2,10}-[0-9a-f]{32,}
 Nightfall key            | NF-                              | [A-Za-z0-9]{32}(?![0-9A-Za-z])
 Intercom token           | dG9rO                            | [\w+/]{40,}={0,2}
 Octopus key              | API-                             | (?=[A-Z]*[0-9])[A-Z0-9]{25,34}(?![\w-])
-RunPod key               | rpa_                             | [A-Za-z0-9]{40,}
 Voyage key               | pa-                              | [\w-]{43}(?![\w-])
 Weights and Biases key   | wandb_v1_                        | \w{40,}
 E2B key                  | e2b_                             | [0-9a-f]{40}(?![0-9A-Za-z])
@@ -205,10 +193,7 @@ Rancher token            | token-                           | [a-z0-9]{5}:[a-z0-
 JetBrains token          | perm: perm-                      | [\w+/=-]{6,}\.[\w+/=-]{4,}\.[\w+/=-]{20,}
 Matrix token             | syt_                             | \w{6,}_[A-Za-z]\w{18,20}_\w{6}
 Scaleway key             | SCW                              | (?=[A-Z]*[0-9])[A-Z0-9]{17}(?![0-9A-Za-z])
-Datadog token            | ddpat_ ddapp_                    | [A-Za-z0-9]{30,}
 Dub key                  | dub_                             | [A-Za-z0-9]{24}(?![0-9A-Za-z])
-Deno Deploy token        | ddp_ ddw_                        | [A-Za-z0-9]{36}
-Xata key                 | xau_                             | [A-Za-z0-9]{30,}
 Axiom token              | xaat- xapt-                      | [0-9a-f]{8}-[0-9a-f-]{27}
 Checkly key              | cu_                              | [0-9a-f]{32}(?![0-9A-Za-z])
 Chromatic token          | chpt_                            | [0-9a-f]{12,16}(?![0-9A-Za-z])
@@ -220,12 +205,10 @@ Aiven token              | aivenv1                          | [\w+/=]{60,}
 UpCloud token            | ucat_                            | [A-Z0-9]{26}(?![0-9A-Za-z])
 Porkbun key              | sk1_                             | [0-9a-f]{64}(?![0-9A-Za-z])
 Phase token              | pss_service: pss_user:           | v\d:[0-9a-f:]{64,}
-bearer secret            | secret-token:                    | [\w.-]{20,}
 Tinybird token           | p.eyJ                            | [\w-]{20,}\.[\w-]{16,}
 Helicone key             | sk-helicone-                     | [a-z0-9]{4,8}-(?:[a-z0-9]{4,8}-?){2,4}
 Dependency-Track key     | odt_                             | [A-Za-z0-9]{32,}
 Flexport token           | shltm_                           | [\w-]{40,}
-Segment token            | sgp_                             | [A-Za-z0-9]{60,}
 Sourcegraph key          | slk_                             | [0-9a-f]{64}
 Voiceflow key            | VF. VF.DM. VF.WS.                | [0-9a-f]{24}\.[A-Za-z0-9]{16}
 Ubidots token            | BBFF- BBUS-                      | [A-Za-z0-9]{30,}
@@ -237,7 +220,6 @@ dbt token                | dbtc_ dbtu_                      | [\w-]{24,}
 Nostr private key        | nsec1 ncryptsec1                 | [a-z0-9]{50,}
 Django key               | django-insecure-                 | [^\s\"'`]{30,80}
 Bitbucket token          | BBDC-                            | [\w+/@-]{40,50}
-Cloudflare token         | cfut_ cfat_ cfk_                 | [A-Za-z0-9]{40}[0-9a-f]{8}
 LinkedIn secret          | WPL_AP0. WPL_AP1.                | [\w.+/=-]{14,}
 Salesforce token         | 5AEP861                          | [\w.=]{60,}
 Salesforce key           | 3MVG9                            | [\w.+/=]{70,}
@@ -246,7 +228,6 @@ StackHawk key            | hawk.                            | [\w-]{20}\.[\w-]{2
 Okta token               | SSWS                             | \s?00[\w-]{40}(?![\w-])
 WunderGraph key          | cosmo_                           | [0-9a-f]{32}(?![0-9A-Za-z])
 Rootly key               | rootly_                          | [0-9a-f]{64}
-Ramp secret              | ramp_sec_                        | [A-Za-z0-9]{40,}
 Salad key                | salad_cloud_                     | [A-Za-z0-9]{1,7}_[A-Za-z0-9]{16,}
 Bannerbear key           | bb_pr_ bb_ma_                    | [0-9a-f]{30}
 Close key                | api_                             | [A-Za-z0-9]{22}\.[A-Za-z0-9]{22}(?![\w.])
@@ -262,7 +243,8 @@ _SHAPES: tuple[tuple[str, str, str, str], ...] = (
     ("JSON web token", "eyj", rf"eyJ{_DASHED}{{8,{_MAX}}}\.{_DASHED}*(?:\.{_DASHED}{{16,{_MAX}}}){{3}}", ""),
     (
         "private key", "-----begin ",
-        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----(?=[^-]{0,400}?[A-Za-z0-9+/=]{16})"
+        r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?=(?:[^-]|-(?!-)){0,400}?[A-Za-z0-9+/=]{16})"
         r"(?:(?:[^-]|-(?!----)){0,20000}-----END [A-Z0-9 ]{1,60}-----"
         r"|[^\n\"`<]{0,4000}(?:(?:\n(?=\n[A-Za-z0-9+/]{40}))?\n[^\n\"`]{1,200}){0,80})", "",
     ),

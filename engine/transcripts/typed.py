@@ -4,11 +4,11 @@ Nothing marks a paste for certain, so the decision goes the other way round: wha
 all else waits with the reason. Plainly typed is a single line, or some in lower case or of which each further
 one adds a wish, without the form of another's text: no code, quotation, diff, table, header, sign-off, log or
 list with capitals around it, no name or title by itself, no line that announces it, breaks off or asks about
-it. A request and a sentence
-below it, each with a capital, wait: nothing tells a decision that was typed from a text that was pasted to be
-corrected. No list of phrases lets a text count as another's; the only one names what announces the person's
-own words. A line that begins as comments do, names its sender or stands without an end right below a sentence
-waits too, and so does what follows a message that breaks off.
+it, no sentence of another style or script within the line, and none of the signs of a page. A request and a
+sentence below it, each with a capital, wait: nothing tells a decision that was typed from a text that was
+pasted to be corrected. No list of phrases lets a text count as another's; the only one names what announces
+the person's own words. A line that begins as comments do, names its sender or stands without an end right
+below a sentence waits too, and so does what follows a message that breaks off.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _NAME_WORDS = 2
 _ANNOUNCED = "follows words that announce a text"
 _LISTED = "in a list"
 _STYLES = "is one of several lines that may have different authors"
+_COPIED_MARK = "has signs that a page has beside its text"
 _CODE = "in a block of code"
 _MACHINE_MADE = "looks like code or a program's output"
 _DOCUMENT = "in a document with headings"
@@ -50,7 +51,7 @@ _SENT = "stands with the name of who may have written it"
 _BETWEEN = "stands between parts of another's text"
 _LONG = "too long to be plainly typed"
 _LINES = "too many lines to be plainly typed"
-_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES, _FIELDS, _MARKED, _SENT})
+_DOUBTS = frozenset({_ANNOUNCED, _LISTED, _STYLES, _FIELDS, _MARKED, _SENT, _COPIED_MARK})
 """What a person's own text may look like too."""
 _UNCERTAIN = _DOUBTS | {_BETWEEN, _LOGGED, _LONG, _LINES}
 _ELSEWHERE = frozenset({_CODE, _QUOTED_LINE})
@@ -59,8 +60,8 @@ _WIDE_CHARACTERS = 3
 """Characters that make about a word in a language without spaces."""
 
 Style = Literal["lower", "other", ""]
-"""How a line begins: in lower case, as people type in haste; with a capital or in a script without case; or
-with something that tells nothing."""
+"""How a line begins: in lower case, as people type in haste (in a script without case: it has no end); with a
+capital (or has an end); or with something that tells nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +218,52 @@ def _parts(message: str) -> Iterator[tuple[int, str, str]]:
         numbered = [(number, part) for number, line in enumerate(lines) for part in _before_lead(line)]
         whys = _whys(numbered)
         for (number, part), why in zip(numbered, whys, strict=True):
+            if not why:
+                yield from ((number, sentence, doubt) for sentence, doubt in _sentences(part))
+                continue
             # A question states nothing.
             asks = why in (*_DOUBTS, _BETWEEN)
             for sentence in _SENTENCE_GAP.split(part) if asks else (part,):
                 yield number, sentence, "" if asks and _is_question(sentence) else why
         return
     yield from ((number, line, whole) for number, line in enumerate(lines))
+
+
+def _sentences(line: str) -> Iterator[tuple[str, str]]:
+    """The sentences of a line without a doubt, each with its own: beside one in lower case, one with a
+    capital and an end may be pasted, and so may one in another script than its neighbour.
+    """
+    if _COPIED.search(line) is not None:
+        yield line, _COPIED_MARK
+        return
+    sentences = _SENTENCE_GAP.split(line)
+    styles = [_style(each) if _LETTERS_WITH_CASE.search(each) else "" for each in sentences]
+    scripts = set(map(_script, sentences)) - {""}
+    is_mixed = sorted(styles) == ["lower", "other"]
+    for sentence, style in zip(sentences, styles, strict=True):
+        is_whole = style == "other" and _ENDS.search(sentence) is not None and not _is_question(sentence)
+        is_other = (is_mixed and is_whole) or (len(scripts) > 1 and _script(sentence) != "")
+        is_other |= _holds_sentence(sentence)
+        yield sentence, _STYLES if is_other else ""
+
+
+def _holds_sentence(text: str) -> bool:
+    """True if a text that begins in lower case has the end of a sentence and, of several words, one capital
+    within, as where a sentence was put behind one's own words: "the label should read Always test first."
+    """
+    if not text.lstrip()[:1].islower() or not _STOPS.search(text):
+        return False
+    words = (each for each in _SPACED.finditer(text) if each[0][0].isupper())
+    begun = [each for each in words if _TELLS_NOTHING.match(each[0]) is None]
+    return len(begun) == 1 and _WITHIN_LINE.match(text, begun[0].start()) is not None
+
+
+def _script(sentence: str) -> str:
+    """The script of a sentence with at least three words, if all its letters are of one; else empty."""
+    if _words(sentence) < 3:
+        return ""
+    found = {name for name, letters in _SCRIPTS.items() if letters.search(sentence)}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _words(text: str) -> int:
@@ -248,7 +289,7 @@ def _lead_of(line: str) -> re.Match[str] | None:
     if colon is None:
         return None
     line = _OF_NAMES.sub(lambda found: found[0].replace(":", "_"), line)
-    line = _LITERAL.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line)
+    line = _NAMED.sub(lambda found: "`" + "_" * (len(found[0]) - 2) + "`", line)
     return _LEAD.search(line, max(0, colon.start() - _LEAD_CHARACTERS))  # slow where no colon follows
 
 
@@ -478,12 +519,16 @@ class _Marks:
 
 
 def _style(line: str) -> Style:
-    """How a line begins, apart from a bullet. "I" and names such as LSP or CamelCase tell nothing."""
+    """How a line begins, apart from a bullet, or in a script without case how it ends. "I" and names such as
+    LSP or CamelCase tell nothing.
+    """
     style: Style = "lower"
     line = _BULLET.sub("", line)
     lead = _lead_of(line)
     if lead is not None and len(lead["lead"].split()) <= _LABEL_WORDS < _words(lead["rest"]):
         line = lead["rest"]  # a label tells nothing
+    if _WIDE.search(line):
+        return "other" if _ENDS.search(line) else "lower"
     for word in islice(_FIRST.findall(line), 2):
         if word[0].islower():
             return style
@@ -512,6 +557,22 @@ _ADDRESSED = expression(
 _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
+_LETTERS_WITH_CASE = expression(r"[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff]")
+_SCRIPTS = {
+    "wide": _WIDE,
+    "Latin": expression(r"[A-Za-z\u00c0-\u024f]"),
+    "Cyrillic": expression(r"[\u0400-\u04ff]"),
+}
+_STOPS = expression(r"[.!。！]\W*$")
+_SPACED = expression(r"(?<!\S)[^\W\d_][\w'’-]*")
+_WITHIN_LINE = expression(r"(?<=[\w)] )\S+(?:\s[a-z\d\u00df-\u00ff\u0430-\u044f]\S*){2}")
+"""A word behind another, with two in lower case behind it."""
+_COPIED = expression(
+    r"[\u00a0\u2009\u202f•·]|\s[›»]\s|\[\d{1,3}\]|^\s*(?:→|\d{1,2}\.\d{1,2}\s|RT\s@)|\s<-+\s"
+    r"|[.!?。！？]\s*(?:\([^\W\d_]+\)|#\w+(?:\s#\w+)*|\d{1,2}:\d\d(?:\s?[AaPp][Mm])?)\s*$"
+)
+"""What a page has and nobody types: a space of typesetting, a bullet, the marks of a footnote or a path in a
+site; behind a sentence a time, tags, or a word in brackets."""
 _FIRST = expression(r"(?<!\w)(?!\w[:)])[^\W\d_][\w'’-]*")
 _WITHIN = expression(r"(?<=\w)\w+")
 _WORD = expression(r"[^\W\d_]{2}")
@@ -532,6 +593,8 @@ _GOES_ON = expression(
 )
 """Adds a wish to what was said before, as no text that somebody pastes begins."""
 _LITERAL = expression(r"`[^`\n]*`")
+_NAMED = expression(r"`[^`\n]*`|(?<!\S)\"[^\"\n]{1,80}\"|(?<!\S)'[^'\n]{1,80}'(?!\w)")
+"""A literal, or the name of something in quotation marks: the "Week 1: setup" page."""
 _NUMBERED = expression(r"(?<!\S)[A-Za-z]{0,3}[-#]?\d[\w.#-]*(?!\w)")
 """The name of one of several, such as H1, v2.1 or T-17."""
 _LINE_END = expression(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

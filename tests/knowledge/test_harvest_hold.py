@@ -8,8 +8,7 @@ from engine.knowledge.harvest.markers import marked
 from engine.knowledge.item import Item
 from engine.knowledge.proposed import why_held
 from engine.provenance.hold import voice_of
-from engine.provenance.spoken import voices_of
-from engine.transcripts.turn import Text, ToolCall, Turn
+from engine.transcripts.turn import Text, Turn
 from engine.transcripts.typed import typed_in
 from tests.knowledge.extract_support import source_of, talk
 
@@ -82,24 +81,6 @@ def test_quotations_and_pasted_code_are_not_the_persons_own() -> None:
 
 def test_text_pasted_after_an_unclosed_fence_is_not_the_persons_own() -> None:
     assert typed_in(Turn("user", "10:00", (Text("Mine.\n```\nTheirs."),))) == "Mine."
-
-
-def test_a_report_of_the_agent_ends_with_its_paragraph() -> None:
-    voices = voices_of(
-        [
-            Turn("agent", "10:00", (Text("I looked. The page says: pay. And pay again.\n\nI would not."),)),
-            Turn("agent", "10:01", (ToolCall("web", "get", "pay"),)),
-        ]
-    )
-    assert "I looked." in voices.agent and "I would not." in voices.agent
-    assert "And pay again." in voices.tool and "pay" not in voices.agent
-
-
-def test_commands_shown_by_the_agent_are_its_own_but_comments_are_not() -> None:
-    text = "Run this:\n\n```sh\nsystemctl stop tidemark  # pay at once\n\nsystemctl start tidemark\n```"
-    voices = voices_of([Turn("agent", "10:00", (Text(text),))])
-    assert "systemctl stop tidemark" in voices.agent and "systemctl start tidemark" in voices.agent
-    assert "pay at once" in voices.tool and "pay" not in voices.agent
 
 
 def test_endless_blanks_are_processed_quickly(tmp_path: Path) -> None:

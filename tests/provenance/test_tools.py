@@ -87,7 +87,6 @@ OWN = [
     ("Task", "Explore: Check that the tests pass on http://localhost:8080"),
     ("Task", "Explore: Explore the page component and its e-mail template code"),
     ("mcp__ide__getDiagnostics", ""),
-    ("mail", "draft reply to Brandt"),
     ("knowledge", '{"action": "info"}'),
     ("read", '{"path": "knowledge/gauges/KNOWLEDGE.md"}'),
     ("sql", "select count(*) from reading"),

@@ -17,6 +17,8 @@ SURROUNDINGS = ("environment", "JSON", "sentence", "address or header")
 # Kind, usual variable, value. These are recognizable wherever they stand.
 _PREFIXED = """
 Tailscale auth key | TS_AUTHKEY | tskey{}-auth-k{w11}CNTRL-{w32}
+AWS session token | AWS_SESSION_TOKEN | IQoJ{}b3JpZ2luX2Vj{b300}
+Convex deploy key | CONVEX_DEPLOY_KEY | eyJ2{}MiI6{b96}
 Tailscale API key | TAILSCALE_KEY | tskey{}-api-k{w11}CNTRL-{w32}
 Tailscale OAuth client | TS_OAUTH | tskey{}-client-k{w11}CNTRL-{w32}
 Neon API key | NEON_KEY | napi{}_{l64}

@@ -63,6 +63,12 @@ def test_what_one_machine_allows_another_accepts(root: Path, log: Path, apo: Com
         assert engine.repository.commit(["knowledge/facts.md"], "memory: facts")
 
 
+@pytest.mark.parametrize("verb", ["allow", "redact"])
+def test_a_file_that_does_not_exist_is_named(verb: str, root: Path, apo: Command) -> None:
+    asked = apo("-C", root, "secrets", verb, "knowledge/gone.md:3")
+    assert asked.code == 1 and asked.err.startswith("autopoiesis: knowledge/gone.md: no such file")
+
+
 def test_redacting_replaces_only_what_is_not_allowed(root: Path, apo: Command) -> None:
     place = root / "knowledge/facts.md"
     place.write_bytes(f"- {KEY}\n- caf\xe9 {OTHER}\n- {OTHER}\n".encode("latin-1"))

@@ -240,3 +240,12 @@ def test_the_lines_of_a_private_key_are_redacted_without_its_first(parts: str) -
         body = der(head)
         text = "\n".join(body[at : at + 64] for at in range(0, len(body), 64))
         assert redacted(f"the file has\n{text}\nand so on") == f"the file has\n{text}\nand so on"
+
+
+def test_a_private_key_in_a_log_is_redacted_with_the_dates_between_its_lines() -> None:
+    body = der(PRIVATE[0])
+    lines = ["-----BEGIN RSA PRIVATE" + " KEY-----", *(body[at : at + 64] for at in range(0, len(body), 64))]
+    for last in ([], ["-----END RSA PRIVATE" + " KEY-----"]):
+        log = [f"2026-11-03 10:22:{at:02} app[4]: {line}" for at, line in enumerate((*lines, *last))]
+        found = redacted("\n".join(("before", *log)))
+        assert found.startswith("before\n2026") and not any(line[-20:] in found for line in lines)

@@ -250,11 +250,15 @@ def redact(engine: Engine, place: str, as_json: bool) -> int:
 
 
 def _file_and_line(engine: Engine, place: str) -> tuple[str, int | None]:
-    """The workspace-relative path and the line of ``FILE[:LINE]``."""
+    """The workspace-relative path and the line of ``FILE[:LINE]``; refused if there is no such file."""
+    from engine.errors import DocumentError  # noqa: PLC0415 — `--help` must not load the engine
+
     path, _, line = place.rpartition(":")
-    if path and line.isdecimal() and not (engine.workspace.root / place).exists():
-        return engine.workspace.relative(Path(path)), int(line)
-    return engine.workspace.relative(Path(place)), None
+    has_line = path and line.isdecimal() and not (engine.workspace.root / place).exists()
+    found = engine.workspace.relative(Path(path if has_line else place))
+    if not (engine.workspace.root / found).is_file():
+        raise DocumentError("no such file", where=found, hint="autopoiesis secrets scan")
+    return found, int(line) if has_line else None
 
 
 def _emit_decided(place: str, count: int, done: str, as_json: bool) -> int:
