@@ -52,16 +52,17 @@ class Terms:
 
     def __init__(self) -> None:
         self._tokenizer = tokenizer()
-        self.known: dict[int, Run] = {}
-        """By a hash of the run."""
+        self._known: dict[str, Run] = {}
 
-    def learn(self, key: int, run: str) -> Run:
-        """Tokenize a run and keep it."""
-        if len(self.known) > _MOST_RUNS:
-            self.known.clear()
-        parts = parts_of(run)
-        found = Run(self._tokenize(run), parts, self._tokenize(parts) if parts else ())
-        self.known[key] = found
+    def of(self, run: str) -> Run:
+        """What a run contributes."""
+        found = self._known.get(run)
+        if found is None:
+            if len(self._known) > _MOST_RUNS:
+                self._known.clear()
+            parts = parts_of(run)
+            found = Run(self._tokenize(run), parts, self._tokenize(parts) if parts else ())
+            self._known[run] = found
         return found
 
     def of_query(self, word: str) -> list[int]:
