@@ -84,8 +84,6 @@ class PastEngine(Protocol):
 
     def search(self, query: str, *, limit: int = ...) -> Sequence[SearchResult]: ...
 
-    def seed_index(self, database: Path) -> None: ...
-
     def refresh_index(self, progress: Progress | None) -> object: ...
 
     def problems(self) -> Sequence[Problem]: ...
@@ -124,7 +122,6 @@ class Revisions:
         self._engines = engines
         self._now = now
         self._clock = clock
-        self._database = files.workspace.database
         self._files = files
 
     def find(self, text: str) -> Commit | None:
@@ -186,7 +183,6 @@ class Revisions:
             with reported(FOLDER):
                 notes, steps = _lay_out(self._repository, commit, folder, progress)
             with _of(commit), self._engines(folder, clock=clock) as made:
-                made.seed_index(self._database)
                 made.refresh_index(_second_half(steps, progress))
             with _of(commit):
                 engine = self._engines(folder, read_only=True, clock=clock)

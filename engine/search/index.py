@@ -26,8 +26,6 @@ from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.meaning.vectors import Floats
     from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
@@ -221,15 +219,6 @@ class SearchIndex:
         asked = None if paths is None else list(paths)
         report = self._storage.refresh(progress, asked, rebuild=rebuild, wait_s=wait_s)
         return report if self._backlog is None else self._backlog.follow(report)
-
-    def seed(self, other: Path) -> None:
-        """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
-        not chunk and embed files again that are the same in both.
-        """
-        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
-
-        if not self._read_only:
-            seed(self._workspace.database, other)
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
