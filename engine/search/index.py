@@ -6,6 +6,7 @@ and the index is rebuilt from them.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,8 +27,9 @@ from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from engine.meaning.vectors import Floats
-    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
     from engine.search.state import State, Turn
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
+FEW = 64
+"""A refresh waits for the vectors of a slow model if no more chunks than this lack one."""
+PATIENCE_S = 3.0
+"""How long it waits."""
 _NO_EMBEDDER = "no embedding model is set up"
 
 
@@ -94,11 +100,12 @@ class SearchIndex:
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
         )
-        self._backlog: Backlog | None = None
+        self._later: Executor | None = None
+        """Computes the vectors of a slow model, while files change and searches run."""
         if embedder is not None and embedder.is_slow and not read_only:
-            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 — not needed for quick models
 
-            self._backlog = Backlog(self._storage)
+            self._later = ThreadPoolExecutor(1, "search index vectors")
         self._repairs = threading.Lock()
         self._repair: threading.Thread | None = None
         self._error = ""
@@ -218,7 +225,15 @@ class SearchIndex:
         """
         asked = None if paths is None else list(paths)
         report = self._storage.refresh(progress, asked, rebuild=rebuild, wait_s=wait_s)
-        return report if self._backlog is None else self._backlog.follow(report)
+        if self._later is None or not report.waiting or self._closing.is_set():
+            return report
+        before = self._storage.made
+        work = self._later.submit(self._storage.embed)
+        if report.waiting <= FEW:
+            with contextlib.suppress(TimeoutError):
+                work.result(PATIENCE_S)
+        made, why = self._storage.made - before, report.vectors or self._storage.error
+        return replace(report, embedded=made, vectors=why, waiting=self._storage.count_missing())
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
@@ -249,8 +264,8 @@ class SearchIndex:
         except Unavailable as error:
             return IndexStatus(error.state, error.why, error=self._error)
         coming = found.vectors_coming
-        if coming and self._backlog is not None and self._backlog.error:
-            coming = f"{coming}: {self._backlog.error}"
+        if coming and self._storage.error:
+            coming = f"{coming}: {self._storage.error}"
         return replace(
             found,
             without_vectors=self.without_vectors
@@ -263,10 +278,16 @@ class SearchIndex:
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has computed all vectors. Searches and refreshes can go on in the meantime.
 
+        Args:
+            progress: Called from another thread.
+
         Returns:
             Why some vectors are missing, in one clause; ``""`` if none are.
         """
-        return "" if self._backlog is None else self._backlog.finish(progress)
+        if self._later is None or self._closing.is_set():
+            return ""
+        self._later.submit(self._storage.embed, progress).result()
+        return self._storage.error
 
     def settle(self, timeout_s: float | None = None) -> bool:
         """Wait for a background repair.
@@ -285,8 +306,8 @@ class SearchIndex:
         self._closing.set()
         if self._embedder is not None:
             self._embedder.close()
-        if self._backlog is not None:
-            self._backlog.close()
+        if self._later is not None:
+            self._later.shutdown(cancel_futures=True)
         self.settle()
         self._storage.close()
 
@@ -295,7 +316,7 @@ class SearchIndex:
         wanted = self._embedder if request.use_vectors and settings.vector_weight > 0 else None
         with self._storage.read() as state:
             vector: Floats | None = None
-            if wanted and state.has_vectors_of(wanted):
+            if wanted and state.model.vectors:
                 vector = self._query_vector(wanted, request.meant)
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
 

@@ -162,12 +162,11 @@ class Writer(ABC):
             self._counts["unchanged"],
             (*state.skipped(), *self._left_out),
             state.totals[0],
-            self._counts["embedded"],
-            seconds,
-            rebuilt,
-            self._without_vectors,
-            state.missing(),
-            self._stopped,
+            seconds=seconds,
+            rebuilt=rebuilt,
+            vectors=self._without_vectors,
+            waiting=state.missing(),
+            stopped=self._stopped,
         )
 
 

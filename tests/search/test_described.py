@@ -31,7 +31,7 @@ def connection() -> apsw.Connection:
     connection.execute(f"INSERT INTO files (id, {columns}) VALUES (1, {marks})", [*file.values()])
     for number, text in enumerate(("Ann: The heron stands.\nIt waits.", "A trout."), 1):
         connection.execute(
-            "INSERT INTO chunks VALUES (?, 1, ?, ?, ?, NULL, 5, 9, 0, 0, 0, 0, x'', x'', x'', ?,"
+            "INSERT INTO chunks VALUES (?, 1, ?, ?, ?, 5, 9, 0, 0, 0, 0, x'', x'', ?,"
             " '2026-02-16', '10:00 — user', 'river bird', ?)",
             (number, number - 1, number * 10, number * 10 + 1, "user Ann" if number == 1 else "agent", text),
         )

@@ -376,7 +376,9 @@ def test_with_a_failing_model_search_uses_words(filled: Workspace, open_index: O
     assert (report.embedded, report.added) == (0, len(FILES))
     assert report.vectors == "the embedding model failed (quota exceeded)"
     assert index.search("rye bread")[0].lexical_rank == 1
-    assert index.status().without_vectors == "the embedding model failed (quota exceeded)"
+    assert index.status().without_vectors == (
+        f"0 of {report.chunks} chunks have vectors: the embedding model failed (quota exceeded)"
+    )
     index = open_index(filled, BagOfWords())
     assert index.refresh().embedded == report.chunks
 

@@ -41,8 +41,6 @@ CREATE TABLE models (
     name text NOT NULL,
     dimensions integer NOT NULL,
     rows bigint NOT NULL DEFAULT 0,     -- of vectors
-    lease timestamptz NOT NULL DEFAULT now(),  -- until when a holder computes missing vectors
-    leased integer,                     -- that holder
     used timestamptz NOT NULL DEFAULT now(),
     UNIQUE (name, dimensions)
 );
