@@ -165,7 +165,7 @@ class WatcherPipeline:
             topic, profile, probability = each.topic, profile_of(each.topic), each.score
             if self._scorer.deciding != CALIBRATED:
                 similarity = each.score / max(each.step.threshold, _LEAST_THRESHOLD)
-                probability = ruled(topic, each.hits, similarity, message.text, profile, message.direction)
+                probability = ruled(each.hits, similarity)
             questions.append(
                 GateQuestion(
                     message.text, topic.name, topic.description, profile, probability, message.session_id
