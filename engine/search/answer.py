@@ -11,8 +11,7 @@ from engine.search import ranking
 from engine.search.dates import days_in
 from engine.search.described import Chosen, describe
 from engine.search.query import literal_terms
-from engine.search.ranking import BY_FILE, SHARES, Found, Query
-from engine.search.relevance import context_weights
+from engine.search.ranking import BY_FILE, SHARES, Found, Query, context_weights
 from engine.search.results import SearchResult, Share
 from engine.search.scripts import searchable
 from engine.search.state import Scope, Word

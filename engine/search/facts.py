@@ -9,8 +9,7 @@ from datetime import date as day_type
 from typing import NamedTuple
 
 from engine.search.scripts import searchable
-from engine.search.terms import RUN, Terms
-from engine.search.wording import wording
+from engine.search.terms import RUN, Terms, wording
 from engine.search.worth import PERSON, kind
 
 PROSE, HEADING, ABOUT, QUOTED, PIECES = 5, 4, 5, 1, 1

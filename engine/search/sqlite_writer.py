@@ -11,10 +11,9 @@ from typing import Any
 
 import apsw
 
-from engine.search import changes, chunks, schema, vectors
-from engine.search.changes import Change, ChunkRow, Known, file_digest
+from engine.search import chunks, schema, vectors
 from engine.search.facts import Facts, Words, facts_of, numbers_in
-from engine.search.writer import Read, Writer, packed_passages
+from engine.search.writer import Change, ChunkRow, Known, Read, Writer, compared, file_digest, packed_passages
 
 _FILE_COLUMNS = (
     "path, category, date, skipped, sha256, size, mtime_ns, ctime_ns, read_ns, chunk_count, digest, stamp"
@@ -99,7 +98,7 @@ class SqliteWriter(Writer):
             " WHERE file_id = ? ORDER BY position",
             (change.known.id if change.known else None,),
         )
-        return changes.compared(change, stored)
+        return compared(change, stored)
 
     def _write(self, batch: Sequence[Read]) -> None:
         compared = [self._compared(*each) for each in batch]

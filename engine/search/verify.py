@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 import apsw
 
 from engine.search import database, schema, vectors
-from engine.search.changes import file_digest
 from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
+from engine.search.writer import file_digest
 
 if TYPE_CHECKING:
     from engine.search.state import State

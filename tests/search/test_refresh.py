@@ -238,7 +238,7 @@ def test_a_refreshed_index_equals_a_fresh_one(filled: Workspace, open_index: Ope
 def test_files_that_cannot_be_indexed_are_skipped_with_a_reason(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.search.changes.MAX_BYTES", 10_000)
+    monkeypatch.setattr("engine.search.writer.MAX_BYTES", 10_000)
     put(filled, "knowledge/reference/big.md", "zeppelin " * 2000)
     put(filled, "knowledge/reference/binary.md", b"zeppelin \0\1\2")
     put(filled, "knowledge/reference/latin1.md", b"caf\xe9 zeppelin \xff\n")
