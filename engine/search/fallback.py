@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
-from engine.search.described import counted, listed
 from engine.search.results import Category, Chunk, SearchResult
 from engine.search.scripts import searchable
 from engine.search.sources import MAX_BYTES, Source, all_sources
@@ -115,8 +114,7 @@ def _read(files: Files, source: Source) -> bytes | None:
 
 def _result(found: _Found, rank: int, terms: Sequence[str], because: str, late: bool) -> SearchResult:
     chunk = found.chunk
-    words = f"Contains {counted(found.key[0], len(terms))}"
-    inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
+    words = f"contains {found.key[0]} of {len(terms)} words"
     how = "the files were searched directly" + (f" because {because}" if because else "")
     cut = ", and time ran out before all were read" if late else ""
     return SearchResult(
@@ -132,5 +130,5 @@ def _result(found: _Found, rank: int, terms: Sequence[str], because: str, late: 
         lexical_rank=rank,
         vector_rank=None,
         source="scan",
-        why=f"{words}{inside}; {how}{cut}.",
+        why=f"{words}; {how}{cut}",
     )

@@ -212,8 +212,6 @@ class Found:
     ``with_ranks``."""
     vector_ranks: Sequence[int | None]
     """The same by meaning."""
-    cosines: NDArray[Any] | None
-    """float ``[N]``: similarity to the query; ``None`` if the search was by words alone."""
     relevance: NDArray[Any]  # float ``[N]``, 0 to 1: as in ``SearchResult``
 
     def __len__(self) -> int:
@@ -309,7 +307,6 @@ def _found(
         shares=signals[:, order].astype(float),
         lexical_ranks=by_words,
         vector_ranks=by_meaning,
-        cosines=near,
         relevance=relevance(share[order].astype(float), near),
     )
 

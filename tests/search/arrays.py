@@ -55,7 +55,6 @@ class FoundRow(NamedTuple):
     use: float
     lexical_rank: int | None
     vector_rank: int | None
-    cosine: float | None
 
 
 def rows(found: Found | None) -> list[FoundRow]:
@@ -70,7 +69,6 @@ def rows(found: Found | None) -> list[FoundRow]:
             *found.shares.tolist(),
             found.lexical_ranks,
             found.vector_ranks,
-            [None] * len(found) if found.cosines is None else found.cosines.tolist(),
             strict=True,
         )
     ]

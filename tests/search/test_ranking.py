@@ -217,7 +217,6 @@ def test_meaning_is_the_deviation_from_the_mean_similarity() -> None:
     cosines = numpy.array([1.0, *[1 / numpy.sqrt(10_001)] * 8])
     above = (1 - cosines.mean()) / cosines.std()
     assert found[1].meaning == pytest.approx(0.8 * above / 6, rel=1e-5)
-    assert found[1].cosine == pytest.approx(1.0)
     assert found[1].words == 0
 
 
@@ -403,13 +402,13 @@ def test_ranks_are_by_words_alone_and_by_meaning_alone() -> None:
     for number, one in found.items():
         above = sum(value > by_words[number] for value in by_words.values())
         assert one.lexical_rank == (above + 1 if by_words[number] else None)
-    assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3 if found[2].cosine else None]
+    assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3]
     assert found[5].vector_rank is None
     assert found[2].lexical_rank == found[3].lexical_rank
     only = memory.rank(query(memory, "heron trout", vector=[1, 0], with_ranks=True), among={"a"})
     assert min(one.lexical_rank or 99 for one in only) == 1
     without = memory.rank(query(memory, "heron", with_ranks=True))
-    assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
+    assert {one.vector_rank for one in without} == {None}
 
 
 def test_chunks_without_a_vector_have_no_vector_rank() -> None:
