@@ -210,7 +210,7 @@ def test_an_index_deleted_while_in_use_is_rebuilt(
     database.remove(indexed.database)
     best = index.search("rye bread")[0]
     assert best.source == "scan"
-    assert best.why.endswith("the files were searched directly because there is no search index.")
+    assert best.why.endswith("the files were searched directly because there is no search index")
     assert best.path == "knowledge/journal/2026-02-16.md"
     assert index.settle(30)
     assert [index.search(query) for query in QUERIES] == fresh
