@@ -128,7 +128,7 @@ class WatcherPipeline:
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
             cost_usd=sum(answer.cost_usd for answer in answers.values()),
-            why=summary(rows, funnel, message.direction, empty=is_empty),
+            why=summary(rows, funnel, empty=is_empty),
             deciding=deciding,
         )
         if record and self._decisions is not None:
