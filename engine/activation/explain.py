@@ -204,8 +204,9 @@ def _dropped(case: Candidate) -> tuple[str, str]:
     priority = case.topic.priority
     if not step.marks:
         return f"{start} watchers.policy.{priority} sets no threshold", _with_match(case)
-    is_own = (case.topic.similarity_threshold, case.topic.activation_threshold) != (None, None)
-    source = f" for {priority} priority" if (case.hits or context.calibrated) and not is_own else ""
+    topic, general = case.topic, context.watchers.similarity_threshold
+    is_of_row = topic.similarity_threshold is topic.activation_threshold is general is None
+    source = f" for {priority} priority" if (case.hits or context.calibrated) and is_of_row else ""
     return f"{start} {below(score, min(step.marks))}{source}{case.from_signals}", _higher(case)
 
 

@@ -327,7 +327,7 @@ def test_a_row_is_explained(case: Candidate, reason: str, change: str | None) ->
         ),
         (
             likely((), 0.4, watchers={"similarity_threshold": 0.5}),
-            f"{UNMATCHED} .40 < .50, watchers.similarity_threshold",
+            f"{UNMATCHED} .40 < .50",
             None,
         ),
         (
