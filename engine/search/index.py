@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, EmbeddingFailed, IndexFailed
@@ -27,7 +27,7 @@ from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from engine.meaning.vectors import Floats
     from engine.search.embeddings import Embedder
@@ -100,14 +100,8 @@ class SearchIndex:
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
         )
-        self._later: Executor | None = None
-        """Computes the vectors of a slow model, while files change and searches run."""
-        if embedder is not None and embedder.is_slow and not read_only:
-            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 — not needed for quick models
-
-            self._later = ThreadPoolExecutor(1, "search index vectors")
-        self._repairs = threading.Lock()
-        self._repair: threading.Thread | None = None
+        self._embeds_later = embedder is not None and embedder.is_slow and not read_only
+        self._repair: Future[None] | None = None
         self._error = ""
 
     def search(
@@ -225,10 +219,10 @@ class SearchIndex:
         """
         asked = None if paths is None else list(paths)
         report = self._storage.refresh(progress, asked, rebuild=rebuild, wait_s=wait_s)
-        if self._later is None or not report.waiting or self._closing.is_set():
+        if not self._embeds_later or not report.waiting or self._closing.is_set():
             return report
         before = self._storage.made
-        work = self._later.submit(self._storage.embed)
+        work = self._background.submit(self._storage.embed)
         if report.waiting <= FEW:
             with contextlib.suppress(TimeoutError):
                 work.result(PATIENCE_S)
@@ -284,9 +278,9 @@ class SearchIndex:
         Returns:
             Why some vectors are missing, in one clause; ``""`` if none are.
         """
-        if self._later is None or self._closing.is_set():
+        if not self._embeds_later or self._closing.is_set():
             return ""
-        self._later.submit(self._storage.embed, progress).result()
+        self._background.submit(self._storage.embed, progress).result()
         return self._storage.error
 
     def settle(self, timeout_s: float | None = None) -> bool:
@@ -295,20 +289,19 @@ class SearchIndex:
         Returns:
             Whether no repair is running any more.
         """
-        with self._repairs:
-            repair = self._repair
-        if repair is not None:
-            repair.join(timeout_s)
-        return repair is None or not repair.is_alive()
+        if self._repair is None:
+            return True
+        from concurrent.futures import wait  # noqa: PLC0415 — imported with the repair
+
+        return not wait([self._repair], timeout_s).not_done
 
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
         if self._embedder is not None:
             self._embedder.close()
-        if self._later is not None:
-            self._later.shutdown(cancel_futures=True)
-        self.settle()
+        if "_background" in vars(self):
+            self._background.shutdown(cancel_futures=True)
         self._storage.close()
 
     def _query_index(self, request: Request) -> list[SearchResult]:
@@ -339,15 +332,19 @@ class SearchIndex:
             return None
         return found if found.any() else None
 
+    @cached_property
+    def _background(self) -> Executor:
+        """One thread that computes the vectors of a slow model and rebuilds the index, while files change and
+        searches run.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 — not needed as long as all is well
+
+        return ThreadPoolExecutor(1, "search index")
+
     def _start_repair(self, found: Unavailable) -> None:
         """Start a background repair unless one is running."""
-        with self._repairs:
-            if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
-                return
-            self._repair = threading.Thread(
-                target=self._run_repair, args=(found,), name="search index repair", daemon=True
-            )
-            self._repair.start()
+        if not self._closing.is_set() and (self._repair is None or self._repair.done()):
+            self._repair = self._background.submit(self._run_repair, found)
 
     def _run_repair(self, found: Unavailable) -> None:
         try:

@@ -289,7 +289,7 @@ def test_closing_stops_the_vectors_and_closes_the_model(many: Workspace, open_in
     assert embedder.asked.wait(60)
     index.close()
     assert embedder.closed
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("search index vectors")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("search index")]
 
 
 def test_a_read_only_index_computes_no_vectors(filled: Workspace, open_index: Open) -> None:

@@ -44,10 +44,6 @@ if TYPE_CHECKING:
 _VERIFY_S = 3_600.0
 _VALUE = expression(r"(?<!:):([a-z]+)")
 
-_LARGE, _EXAMINED = 20_000, 1_000
-"""In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest
-of 100,000 chunks of random words .97 are found then, and .85 with 300 neighbours; of 10,000 passages that
-people wrote, 300 find .99."""
 PACKED = "array_send(terms)"
 """Reads the terms of a chunk for ``unsigned``."""
 
@@ -175,8 +171,6 @@ class State(state.State):
     def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
         """See ``state.State.by_vector``."""
         (signs,) = signs_of(vector[None, :])
-        if self.totals[0] > _LARGE:
-            self.query(f"SELECT set_config('hnsw.ef_search', '{_EXAMINED}', true)")
         values = self._values(scope)
         inside = ""
         if values["hidden"] or values["category"]:
