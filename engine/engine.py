@@ -407,10 +407,6 @@ class Engine(Parts):
             self.report_error(f"{error}; searching the files directly instead")
         return ""
 
-    def seed_index(self, database: Path) -> None:
-        """Starts a missing index from a copy of another workspace's."""
-        self.index.seed(database)
-
     # Topics and settings.
 
     def topic(self, name: str) -> Topic:

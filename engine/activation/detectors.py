@@ -27,7 +27,7 @@ from engine.activation.phrases import Phrase, keyword, names
 from engine.activation.scan import Scan
 from engine.activation.trace import Event
 from engine.startup.lazy import expression
-from engine.topics.fields import aliases, word_set
+from engine.topics.fields import word_set
 from engine.topics.model import Trigger
 
 URGENT = (
@@ -46,37 +46,6 @@ _REPEATED = expression(r"(?:[!?！？‼⁉❗❕❓❔🚨🆘😡🤬😠😤�
 _SENTENCE = expression(r"[^.!?！？\n]+")
 _MIN_WORDS = 3
 _MIN_LETTERS = 10
-_CANONICAL = aliases(
-    {
-        "python": "py python3 python2 py3 ipython pycon",
-        "javascript": "js node nodejs jsx mjs cjs ecmascript",
-        "typescript": "ts tsx mts cts",
-        "bash": "sh shell zsh console shellsession shell-session ksh terminal",
-        "cpp": "c++ cxx cc hpp",
-        "csharp": "c# cs dotnet",
-        "fsharp": "f# fs",
-        "go": "golang",
-        "rust": "rs",
-        "ruby": "rb",
-        "kotlin": "kt kts",
-        "yaml": "yml",
-        "dockerfile": "docker containerfile",
-        "makefile": "make mk",
-        "powershell": "ps1 pwsh posh",
-        "html": "xhtml htm",
-        "json": "json5 jsonc",
-        "sql": "mysql postgresql postgres psql sqlite plpgsql tsql",
-        "diff": "patch udiff",
-        "haskell": "hs",
-        "objective-c": "objc objectivec obj-c",
-        "terraform": "tf hcl",
-        "latex": "tex",
-        "elixir": "ex exs",
-        "clojure": "clj cljs",
-        "perl": "pl pm",
-        "julia": "jl",
-    }
-)
 _NOT_CODE = word_set("text txt plain plaintext none output log markdown md mdx quote mermaid")
 
 
@@ -155,15 +124,9 @@ def event_text(event: Event) -> str:
     return f"{event.source} {event.event}".strip()
 
 
-def canonical(language: str) -> str:
-    """The usual name of a language: ``py`` and ``Python3`` are ``python``."""
-    plain = language.strip().lower().lstrip(".")
-    return _CANONICAL.get(plain, plain)
-
-
 def matches_language(language: str, wanted: Sequence[str]) -> bool:
     """Whether code in a language is in one of those of a ``code`` trigger, if it has any."""
-    return not wanted or language in {canonical(each) for each in wanted}
+    return not wanted or language in {each.strip().lower().lstrip(".") for each in wanted}
 
 
 def code_blocks(scan: Scan) -> list[tuple[str, int, int]]:
@@ -179,4 +142,4 @@ def code_blocks(scan: Scan) -> list[tuple[str, int, int]]:
 
 def _fence_language(info: str) -> str:
     word = re.split(r"[\s,:]", info.strip().lstrip("{").strip(), maxsplit=1)[0]
-    return canonical(word.rstrip("}"))
+    return word.rstrip("}").lower().lstrip(".")

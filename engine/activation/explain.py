@@ -105,19 +105,6 @@ class Candidate:
         """``matched “review”, “PR”``; empty without a hit."""
         return f"matched {matches(self.hits)}" if self.hits else ""
 
-    def threshold_source(self, mark: float, from_table: str = "") -> str:
-        """Where a threshold comes from if not from the policy table; else ``from_table``."""
-        topic, watchers = self.topic, self.context.watchers
-        row = watchers.row(topic.priority)
-        if mark != self.step.gate_at:
-            own = mark == topic.activation_threshold != row.activate
-            return ", the topic's own threshold" if own else from_table
-        if mark == topic.similarity_threshold != row.gate:
-            return ", the topic's own threshold"
-        if topic.similarity_threshold is None and mark == watchers.similarity_threshold != row.gate:
-            return ", watchers.similarity_threshold"
-        return from_table
-
     @property
     def from_signals(self) -> str:
         """The strongest signals, of an active topic those in favour: ``, from vectors +1.9, words +1.2``."""
@@ -186,12 +173,11 @@ def _active(case: Candidate) -> tuple[str, str]:
             return f"{start}a match is enough at {priority} priority", without
         owner = "the topic" if step.rule == "own" else f"{priority} priority"
         return f"{start}{owner} needs no score", without
-    source = case.threshold_source(step.activate_at)
     asked = step.gate_at is not None and step.gate_at < step.activate_at
     result = context.uncertain if asked else "it would be dropped"
     threshold = f"below {format_threshold(step.activate_at)} {result}"
     return (
-        f"{start}{reaches(case.score, step.activate_at)}{source}{case.from_signals}",
+        f"{start}{reaches(case.score, step.activate_at)}{case.from_signals}",
         _joined(threshold, without if context.calibrated else ""),
     )
 
@@ -218,11 +204,10 @@ def _dropped(case: Candidate) -> tuple[str, str]:
     priority = case.topic.priority
     if not step.marks:
         return f"{start} watchers.policy.{priority} sets no threshold", _with_match(case)
-    lowest = min(step.marks)
-    source = case.threshold_source(
-        lowest, f" for {priority} priority" if case.hits or context.calibrated else ""
-    )
-    return f"{start} {below(score, lowest)}{source}{case.from_signals}", _higher(case)
+    topic, general = case.topic, context.watchers.similarity_threshold
+    is_of_row = topic.similarity_threshold is topic.activation_threshold is general is None
+    source = f" for {priority} priority" if (case.hits or context.calibrated) and is_of_row else ""
+    return f"{start} {below(score, min(step.marks))}{source}{case.from_signals}", _higher(case)
 
 
 def _higher(case: Candidate) -> str:
@@ -316,7 +301,7 @@ def _joined(*parts: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *, empty: bool) -> str:
+def summary(rows: Sequence[TopicTrace], funnel: Funnel, *, empty: bool) -> str:
     """One sentence about the whole trace."""
     names = [row.topic for row in rows if row.active]
     if names:
@@ -326,10 +311,10 @@ def summary(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction, *,
         return "nothing active: the message is empty"
     if not funnel.topics:
         return "nothing active: there are no topics"
-    return f"nothing active: {_nothing(rows, funnel, direction)}"
+    return f"nothing active: {_nothing(rows, funnel)}"
 
 
-def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -> str:
+def _nothing(rows: Sequence[TopicTrace], funnel: Funnel) -> str:
     if failed := [row for row in rows if row.verdict == "failed"]:
         reason = (failed[0].gate.reason if failed[0].gate else "") or "no answer"
         topics = _topics(len(failed))
@@ -341,25 +326,10 @@ def _nothing(rows: Sequence[TopicTrace], funnel: Funnel, direction: Direction) -
     if rejected := sum(row.verdict == "rejected" for row in rows):
         return f"the gate said no to {_topics(rejected)}"
     if funnel.tier1:
-        closest = _closest([row for row in rows if row.hits])
-        return f"{_topics(funnel.tier1)} matched, but none was activated{closest}"
+        return f"{_topics(funnel.tier1)} matched, but none was activated"
     if negated := [hit for row in rows for hit in row.ignored]:
         return negations(negated)
-    closest = _closest([row for row in rows if row.score > 0]) if direction == "input" else ""
-    return f"no trigger matched{closest}"
-
-
-def _closest(rows: Sequence[TopicTrace]) -> str:
-    """``; closest: deploy, score .17 < .25``, of the rows that missed a threshold; empty without one."""
-    missed = [
-        (row, min(marks))
-        for row in rows
-        if (marks := [mark for mark in (row.gate_at, row.activate_at) if mark and mark > row.score])
-    ]
-    if not missed:
-        return ""
-    row, mark = max(missed, key=lambda pair: pair[0].score)
-    return f"; closest: {row.topic}, {below(row.score, mark)}"
+    return "no trigger matched"
 
 
 def matches(hits: Sequence[TriggerHit]) -> str:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine.activation.decisions import hash_of
 from engine.activation.numbers import format_score
-from engine.activation.signals import content_words, kind_of, probability_of
-from engine.activation.trace import Direction, GateOutcome, TriggerHit
+from engine.activation.trace import GateOutcome, TriggerHit
 from engine.errors import AutopoiesisError, GateError
 from engine.redaction.detect import redacted
 from engine.startup.lazy import expression
@@ -70,7 +69,6 @@ _ANSWER = expression(
 )
 _WORD = expression(r"(?<![^\W_])(?:yes|no)(?![^\W_])", re.IGNORECASE)
 _TAG = expression(r"<(?=\s*/?\s*(?:message|playbook))", re.IGNORECASE)
-_STRENGTH = {"word": 2.4, "mark": 3.4, "whole": 4.6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,41 +154,15 @@ class LocalGate:
         )
 
 
-def ruled(
-    topic: Topic,
-    hits: Sequence[TriggerHit],
-    similarity: float,
-    message: str,
-    profile: str,
-    direction: Direction,
-) -> float:
-    """The probability that a topic applies where tier 2 is not calibrated: a fixed rule in log-odds.
+def ruled(hits: Sequence[TriggerHit], similarity: float) -> float:
+    """The probability that a topic applies where tier 2 is not calibrated.
 
-    A matched word adds 2.4, a mention or code 3.4, a property of the whole message (language, sentiment,
-    link, file) 4.6; each further matched text .8, at most twice; each multiple of the similarity threshold
-    1.0; the shares of content words that are in the topic's profile and that were matched up to 3.0 each. So
-    a short request with one matching word passes with little similarity, the same word in a long message
-    about something else does not, and without a match it takes two to three times the threshold and words
-    from the topic.
+    A trigger is enough; without one it takes twice the topic's threshold.
 
     Args:
-        similarity: The score divided by the topic's threshold. It counts in proportion if fewer than half of
-            the words are in the profile, since TF-IDF over few topics rates words such as ``the`` highly.
+        similarity: The score divided by the topic's threshold.
     """
-    words = content_words(message)
-    texts = {" ".join(hit.matched.lower().split()) for hit in hits}
-    covered = content_words(" ".join(texts)) & words
-    share = len(words & content_words(profile)) / len(words) if words else 0.0
-    density = len(covered) / len(words) if words else float(bool(hits))
-    total = (
-        max((_STRENGTH[kind_of(topic, hit, direction)] for hit in hits), default=0.0)
-        + 0.8 * min(2, max(0, len(texts) - 1))
-        + min(3.0, similarity) * min(1.0, 2 * share)
-        + 3.0 * share
-        + 3.0 * density
-        - 4.2
-    )
-    return probability_of(total)
+    return 0.75 if hits else min(1.0, similarity / 4)
 
 
 Asker = Callable[[GateQuestion, float], Awaitable[bool | None]]

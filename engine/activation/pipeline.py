@@ -128,7 +128,7 @@ class WatcherPipeline:
             tier2_ms=tier2_ms,
             gate_ms=gate_ms,
             cost_usd=sum(answer.cost_usd for answer in answers.values()),
-            why=summary(rows, funnel, message.direction, empty=is_empty),
+            why=summary(rows, funnel, empty=is_empty),
             deciding=deciding,
         )
         if record and self._decisions is not None:
@@ -165,7 +165,7 @@ class WatcherPipeline:
             topic, profile, probability = each.topic, profile_of(each.topic), each.score
             if self._scorer.deciding != CALIBRATED:
                 similarity = each.score / max(each.step.threshold, _LEAST_THRESHOLD)
-                probability = ruled(topic, each.hits, similarity, message.text, profile, message.direction)
+                probability = ruled(each.hits, similarity)
             questions.append(
                 GateQuestion(
                     message.text, topic.name, topic.description, profile, probability, message.session_id

@@ -20,9 +20,8 @@ from engine.context.spans import uncovered
 from engine.context.tokens import fit
 from engine.redaction.detect import masked
 from engine.search import matches
-from engine.search.described import explain_shares
 from engine.search.query import literal_terms
-from engine.search.results import SearchResult
+from engine.search.results import SearchResult, explain_shares
 from engine.search.worth import CHARACTERS_PER_TOKEN, LENGTH_FLOOR, about, largest
 
 INTRO = {

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from engine.errors import AutopoiesisError, PathRefused, ReadOnly, RepositoryError, WriteFailed
+from engine.errors import AutopoiesisError, PathRefused, ReadOnly, RepositoryError
 from engine.store import descriptors, revisions
 from engine.store.faults import reach
 from engine.store.files import READ_LIMIT, Files, reported
@@ -46,18 +46,10 @@ Progress = Callable[[int, int], None]
 """Called with the number of steps done and in total."""
 
 _READ_WHOLE = ("knowledge/", "topics/", "raw/conversations/", "conversations/", "archive/", "logs/")
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
+"""Errors of the disk, not of a file's name."""
 _PROMPT_LIMIT = 1024 * 1024
 """Bytes above which files outside these folders are never read."""
-
-_ROOM = 16 * 1024 * 1024
-_UNUSABLE = {
-    errno.ENAMETOOLONG: "its path is too long for this disk",
-    errno.EEXIST: "its name collides with another file on this disk",
-    errno.EISDIR: "its name collides with another file on this disk",
-    errno.ENOTDIR: "the name of its folder collides with a file on this disk",
-    errno.EILSEQ: "its name is not possible on this disk",
-    errno.EINVAL: "its name is not possible on this disk",
-}
 
 
 class PastEngine(Protocol):
@@ -83,8 +75,6 @@ class PastEngine(Protocol):
     ) -> Compiled: ...
 
     def search(self, query: str, *, limit: int = ...) -> Sequence[SearchResult]: ...
-
-    def seed_index(self, database: Path) -> None: ...
 
     def refresh_index(self, progress: Progress | None) -> object: ...
 
@@ -124,7 +114,6 @@ class Revisions:
         self._engines = engines
         self._now = now
         self._clock = clock
-        self._database = files.workspace.database
         self._files = files
 
     def find(self, text: str) -> Commit | None:
@@ -150,7 +139,7 @@ class Revisions:
             commit: ``None`` for the working tree.
             budget: By default the setting at that time.
             session_id: The session whose turns until then are the history.
-            progress: Called while files are written and indexed.
+            progress: Called while files are indexed.
 
         Raises:
             RepositoryError: The commit is not a workspace, or the clone lacks part of it.
@@ -184,10 +173,9 @@ class Revisions:
 
         with self._folder() as folder:
             with reported(FOLDER):
-                notes, steps = _lay_out(self._repository, commit, folder, progress)
+                notes = _lay_out(self._repository, commit, folder)
             with _of(commit), self._engines(folder, clock=clock) as made:
-                made.seed_index(self._database)
-                made.refresh_index(_second_half(steps, progress))
+                made.refresh_index(progress)
             with _of(commit):
                 engine = self._engines(folder, read_only=True, clock=clock)
             with engine:
@@ -239,22 +227,8 @@ def _unasked(engine: PastEngine, text: str, name: str) -> list[str]:
     return [f"{name}: the gate is not asked about the past, so gate.on_failure decided about {topics}"]
 
 
-def _second_half(steps: int, progress: Progress | None) -> Progress | None:
-    """The progress of indexing as the second half of ``2 * steps``."""
-    if progress is None:
-        return None
-    report = progress
-    return lambda done, total: report(steps + (steps * done // total if total else steps), 2 * steps)
-
-
-def _lay_out(
-    repository: Repository, commit: Commit, folder: Path, progress: Progress | None
-) -> tuple[tuple[str, ...], int]:
-    """Writes the files of a commit to an empty folder.
-
-    Returns:
-        One line for each entry that is left out, and the number of steps.
-    """
+def _lay_out(repository: Repository, commit: Commit, folder: Path) -> tuple[str, ...]:
+    """Writes the files of a commit to an empty folder; returns one line for each entry that is left out."""
     name = commit.revision[:8]
     with _of(commit):
         listed = revisions.entries(repository.git, commit.revision)
@@ -267,64 +241,45 @@ def _lay_out(
     notes: list[str] = []
     wanted: list[TreeEntry] = []
     for entry in listed:
-        if _is_cache(entry.path.split("/", 1)[0]):
+        if _is_cache(entry.path):
             continue
         reason = _refusal(entry)
         if reason:
-            notes.append(f"{name}:{shown(entry.path)}: {reason}")
+            notes.append(f"{name}:{shown(entry.path)}: left out: {reason}")
         else:
             wanted.append(entry)
-    whole = [entry for entry in wanted if not _is_hollow(entry)]
-    _require_room(folder, sum(entry.size for entry in whole))
-    hollow = ((entry, None) for entry in wanted if _is_hollow(entry))
-    steps = max(1, len(wanted))
     at_ns = int(commit.at.timestamp()) * 1_000_000_000
     with _of(commit):
-        for done, (entry, data) in enumerate(chain(revisions.contents(repository.git, whole), hollow)):
+        whole = revisions.contents(repository.git, [each for each in wanted if not _is_unread(each)])
+        for entry, data in chain(whole, ((each, None) for each in wanted if _is_unread(each))):
             try:
                 _write(folder, entry.path, data, at_ns)
             except OSError as error:
-                if error.errno not in _UNUSABLE:
+                if error.errno in _DISK:
                     raise
-                notes.append(f"{name}:{shown(entry.path)}: left out: {_UNUSABLE[error.errno]}")
-            if progress is not None and not done % 64:
-                progress(done, 2 * steps)
-    return tuple(notes), steps
+                notes.append(f"{name}:{shown(entry.path)}: left out: {error.strerror}")
+    return tuple(notes)
 
 
-def _is_cache(name: str) -> bool:
-    """Whether a top-level name of a workspace is a cache that can always be deleted."""
-    return name == "scratch" or name.startswith("memory.db")
+def _is_cache(path: str) -> bool:
+    """Whether a path is that of a cache, which can always be deleted."""
+    return path.startswith(("scratch/", "memory.db")) or path == "scratch"
 
 
-def _refusal(entry: TreeEntry) -> str:
-    """Why an entry is left out; empty if it is not."""
-    if entry.kind == "symlink":
-        return "left out: symlinks are not followed"
-    if entry.kind == "submodule":
-        return "left out: submodules are not supported"
-    try:
-        split_relative(entry.path)
-    except PathRefused as error:
-        return f"left out: its path {error.what}"
-    if entry.size > READ_LIMIT and entry.path.startswith(_READ_WHOLE):
-        return f"left out: it is larger than {READ_LIMIT // (1024 * 1024)} MiB"
-    return ""
-
-
-def _is_hollow(entry: TreeEntry) -> bool:
+def _is_unread(entry: TreeEntry) -> bool:
     """Whether a file is too large to be read, so that a sparse file of its size is enough."""
     return entry.size > _PROMPT_LIMIT and not entry.path.startswith(_READ_WHOLE)
 
 
-def _require_room(folder: Path, size: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if size + _ROOM > free:
-        raise WriteFailed(
-            f"the files take {size / 1024**2:,.0f} MiB, but only {free / 1024**2:,.0f} MiB are free",
-            where=FOLDER,
-            hint="free some disk space and retry",
-        )
+def _refusal(entry: TreeEntry) -> str:
+    """Why an entry is left out; empty if it is not."""
+    if entry.kind != "file":
+        return "symlinks are not followed" if entry.kind == "symlink" else "submodules are not supported"
+    try:
+        split_relative(entry.path)
+    except PathRefused as error:
+        return f"its path {error.what}"
+    return f"it is larger than {READ_LIMIT // (1024 * 1024)} MiB" if entry.size > READ_LIMIT else ""
 
 
 def _write(folder: Path, path: str, data: bytes | None, at_ns: int) -> None:

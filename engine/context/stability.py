@@ -97,7 +97,7 @@ class Break:
     """The first difference of two prefixes."""
 
     what: BreakKind
-    """``changed``: another text; ``came``, ``went``; ``moved``: the same text with another name or place."""
+    """``changed``: another text; ``came``, ``went``; ``moved``: in another order."""
     layer: int  # 1 to 7; 0 if unknown
     name: str  # the layer's
     label: str  # the section, from the later side that has it
@@ -202,24 +202,11 @@ def _kind(
         return "went" if now is None else "came", was, now
     if _name(was) == _name(now):
         return "changed", was, now
-    old, new = {_name(each): each for each in before}, {_name(each): each for each in after}
-    gone = [each for name, each in old.items() if name not in new]
-    if _name(now) in old:
-        if _name(was) in new:
-            return "moved", old[_name(now)], now
-        renamed = next((each for name, each in new.items() if name not in old and _twins(each, was)), None)
-        return ("moved", was, renamed) if renamed else ("went", was, None)
-    twin = next((each for each in gone if _twins(each, now)), None)
-    if twin is not None:
-        return "moved", twin, now
-    if _name(was) not in new and was.layer <= now.layer:
-        return "went", was, None
-    return "came", None, now
+    is_gone = all(_name(each) != _name(was) for each in after)
+    if any(_name(each) == _name(now) for each in before):
+        return ("went", was, None) if is_gone else ("moved", was, now)
+    return ("went", was, None) if is_gone and was.layer <= now.layer else ("came", None, now)
 
 
 def _name(section: PrefixSection) -> tuple[int, str, str]:
     return section.layer, section.label, section.source
-
-
-def _twins(one: PrefixSection, other: PrefixSection) -> bool:
-    return (one.layer, one.sha256) == (other.layer, other.sha256)

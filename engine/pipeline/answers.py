@@ -19,10 +19,9 @@ from engine.context.relevance import BESIDE_KNOWN
 from engine.knowledge import commands
 from engine.recall.reasons import asks_why, gives_reason, with_reasons
 from engine.recall.telling import PRINTED, QUESTION, lines_before_prompt, only_asks
-from engine.search.passages import is_shown
+from engine.search.passages import is_shown, whole_passages
 from engine.search.past_work import asks_back, content_words, is_question, past_work, subject_of
 from engine.search.query import literal_terms
-from engine.search.whole import whole_passages
 from engine.search.worth import AGENT, PERSON
 from engine.startup.lazy import expression
 from engine.startup.records import dataclass

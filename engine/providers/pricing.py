@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import math
 import re
@@ -51,6 +50,7 @@ _SNAPSHOT = re.compile(r"-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 _LIMIT = 256 * 1024
 _WHOLE = frozenset({"least_cacheable", "ttl", "long_from"})
 _MILLION = 1_000_000
+_ENTRY = "MODEL: {input: 1.00, output: 5.00}, in US dollars per million tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,68 +204,36 @@ def _own(path: Path, problems: list[Problem]) -> list[tuple[str, object]]:
 
     try:
         with path.open("rb") as file:
-            tree = _parsed(file.read(_LIMIT + 1))
+            models = _parsed(file.read(_LIMIT + 1)).get("models")
     except FileNotFoundError:
         return []
     except YamlError as error:
         problems.append(Problem(str(path), error.line, error.what, error.hint))
         return []
-    except UnicodeDecodeError:
-        problems.append(Problem(str(path), 0, "is not UTF-8 text", "save it as UTF-8"))
+    except (UnicodeDecodeError, OSError) as error:
+        hint = "make it a text in UTF-8 that you can read, or remove it"
+        problems.append(Problem(str(path), 0, f"cannot be read: {error}", hint))
         return []
-    except OSError as error:
-        hint = "make it a file that you can read, or remove it"
-        problems.append(Problem(str(path), 0, f"cannot be read: {error.strerror or error}", hint))
+    if not isinstance(models, Mapping):
+        problems.append(Problem(str(path), 1, "lists no prices", f"list them below models: {_ENTRY}"))
         return []
-    for name in tree.keys() - {"models", "as_of"}:
-        hint = "list prices under models:, one model per line"
-        problems.append(Problem(str(path), tree.line_of(name), f"unknown entry {name}", hint))
-    models = tree.get("models", "")
-    if models == "":
-        return []
-    if not isinstance(models, type(tree)):
-        hint = "add below it: MODEL: {input: 1.00, output: 5.00}"
-        problems.append(Problem(str(path), tree.line_of("models"), "models is not a mapping", hint))
-        return []
-    found: list[tuple[str, object]] = []
-    for name, values in models.items():
-        if isinstance(values, type(tree)):
-            found.append((name, values))
-        else:
-            hint = "write it as MODEL: {input: 1.00, output: 5.00}"
-            problems.append(Problem(str(path), models.line_of(name), f"{name} has no prices", hint))
-    return found
+    return list(models.items())
 
 
 def _merged(
     known: Price | None, name: str, values: Any, path: Path | None, problems: list[Problem]
 ) -> Price | None:
     """The known price of a model, if any, updated by an entry; ``None`` if the entry is invalid."""
-    before = len(problems)
-
-    def wrong(field: str, what: str, hint: str) -> None:
-        line = values.line_of(field, values.line)
-        problems.append(Problem(str(path or _SHIPPED), line, f"{name}: {what}", hint))
-
     given: dict[str, Any] = {}
-    for field, text in values.items():
-        if field not in _FIELDS:
-            near = difflib.get_close_matches(field, _FIELDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(sorted(_FIELDS))}"
-            wrong(field, f"unknown field {field}", hint)
-        elif field == "provider":
-            given[field] = str(text)
-        else:
-            number = _number(text, whole=field in _WHOLE)
-            if number is None:
-                kind = "a whole number" if field in _WHOLE else "a number such as 0.25"
-                wrong(field, f"{field} is {str(text)[:40]!r}", f"write {kind}, 0 or more")
-            else:
-                given[field] = number
-    if known is None:
-        for field in {"input", "output"} - values.keys():
-            wrong(field, f"{field} is missing", f"add {field}: US dollars per million tokens")
-    if len(problems) > before:
+    wrong, line = "", 0
+    for field, text in values.items() if isinstance(values, Mapping) else ():
+        given[field] = text if field == "provider" else _number(text, whole=field in _WHOLE)
+        if field not in _FIELDS or given[field] is None:
+            wrong, line = f"{field} cannot be {str(text)[:40]!r}", values.line_of(field, values.line)
+    if (known is None and not given.keys() >= {"input", "output"}) or not given:
+        wrong, line = wrong or "has no input and output", line or getattr(values, "line", 0)
+    if wrong:
+        problems.append(Problem(str(path or _SHIPPED), line, f"{name}: {wrong}", f"write it as {_ENTRY}"))
         return None
     if path is not None:
         given |= {"source": str(path), "own": True}

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from engine.search import ranking
+from engine.search import matches, ranking
 from engine.search.dates import days_in
-from engine.search.described import Chosen, describe
 from engine.search.query import literal_terms
-from engine.search.ranking import BY_FILE, SHARES, Found, Query
-from engine.search.relevance import context_weights
-from engine.search.results import SearchResult, Share
+from engine.search.ranking import BY_FILE, SHARES, Found, Query, context_weights
+from engine.search.results import SearchResult, Share, explain_shares
 from engine.search.scripts import searchable
 from engine.search.state import Scope, Word
 from engine.search.talk import telling
@@ -87,8 +85,7 @@ def answer(
     order = numpy.arange(len(found))
     if request.room is not None:
         order = numpy.array(in_order(_offers(found, table, request.room.own), request.room))
-    chosen = _chosen(found, table, order)
-    return describe(state, chosen, request.terms, BY_WORDS, in_full=request.in_full)
+    return _described(state, found, table, order, request.terms, in_full=request.in_full)
 
 
 def _distinct(numbers: Mapping[str, Sequence[int]], words: Sequence[str] | Mapping[str, object]) -> list[int]:
@@ -132,23 +129,53 @@ def _offers(found: Found, table: Table, own: str) -> Offers:
     )
 
 
-def _chosen(found: Found, table: Table, order: NDArray[Any]) -> list[Chosen]:
+def _described(
+    state: State, found: Found, table: Table, order: NDArray[Any], terms: Sequence[str], *, in_full: bool
+) -> list[SearchResult]:
+    """The results in an order, with texts from the index.
+
+    Args:
+        in_full: ``False`` omits snippets and explanations, since a prompt considers hundreds of results.
+
+    Raises:
+        apsw.Error: The index is damaged: a chunk is missing or differs from what was written.
+    """
     best = float(found.scores[0])
-    places = order.tolist()
-    files = [table.files[owner] for owner in table.owners[found.places[order]].tolist()]
-    return list(
-        map(
-            Chosen,
-            table.chunks[found.places[order]].tolist(),
-            [(file.path, file.category) for file in files],
-            (found.scores[order] / best).tolist(),
-            [found.lexical_ranks[place] for place in places],
-            [found.vector_ranks[place] for place in places],
-            [None] * len(places) if found.cosines is None else found.cosines[order].tolist(),
-            _shares(found.shares[:, order] / best),
-            found.relevance[order].tolist(),
+    chunks = table.chunks[found.places[order]].tolist()
+    texts = state.texts(chunks)
+    finder = matches.Finder(terms) if in_full else None
+    results: list[SearchResult] = []
+    for place, chunk, owner, score, shares, relevance in zip(
+        order.tolist(),
+        chunks,
+        table.owners[found.places[order]].tolist(),
+        (found.scores[order] / best).tolist(),
+        _shares(found.shares[:, order] / best),
+        found.relevance[order].tolist(),
+        strict=True,
+    ):
+        file, text = table.files[owner], texts[chunk]
+        results.append(
+            SearchResult(
+                path=file.path,
+                start_line=text.start_line,
+                end_line=text.end_line,
+                category=file.category,
+                heading=text.heading,
+                date=text.date,
+                snippet="" if finder is None else matches.snippet(text.text, finder.find(text.text)),
+                text=text.text,
+                score=score,
+                lexical_rank=found.lexical_ranks[place],
+                vector_rank=found.vector_ranks[place],
+                source="index",
+                why="" if finder is None else explain_shares(shares),
+                shares=shares,
+                speaker=text.speaker,
+                relevance=relevance,
+            )
         )
-    )
+    return results
 
 
 def _shares(parts: NDArray[Any]) -> Iterator[tuple[Share, ...]]:

@@ -51,10 +51,6 @@ BATCH_TEXTS, SLOW_TEXTS = 512, 128
 """Texts that a model, and a slow one, is given at once."""
 
 
-class Computing(AutopoiesisError):
-    """Another program computes the same vectors."""
-
-
 EMBEDDING_FAULTS = (AutopoiesisError, OSError, ValueError, RuntimeError)
 """What a model may raise without failing the search by words."""
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from datetime import date as day_type
-from itertools import pairwise
 from typing import NamedTuple
 
-import numpy
-
-from engine.search.runs import Runs, spread
 from engine.search.scripts import searchable
-from engine.search.terms import Terms
-from engine.search.wording import wording
+from engine.search.terms import RUN, Terms, wording
 from engine.search.worth import PERSON, kind
 
-WEIGHTS = (5, 4, 5, 1, 1)
+PROSE, HEADING, ABOUT, QUOTED, PIECES = 5, 4, 5, 1, 1
 """Weights of a word in a chunk's prose, its heading, its ``about`` terms, its quotations, and as part of an
 identifier; in fifths. In this order, terms are stored."""
-_PROSE, _HEADING, _ABOUT, _QUOTED, _PIECES = range(5)
-_BATCH = 256
-"""Chunks whose words are counted together."""
 _MOST_COUNT = 255
 _MOST_LENGTH = 65_535
 
@@ -48,54 +40,37 @@ Words = tuple[str, str, str, str]
 
 def facts_of(terms: Terms, rows: Sequence[Row]) -> list[tuple[Facts, Words]]:
     """The facts of chunks and the text to index for each."""
-    found: list[tuple[Facts, Words]] = []
-    for start in range(0, len(rows), _BATCH):
-        found += _facts(terms, rows[start : start + _BATCH])
-    return found
+    return [_facts(terms, *row) for row in rows]
 
 
-def _facts(terms: Terms, rows: Sequence[Row]) -> Iterator[tuple[Facts, Words]]:
-    runs = Runs(terms, [part for _, _, heading, about, text in rows for part in (text, heading, about)])
-    chunks, parts = numpy.divmod(runs.texts, 3)
-    is_text = parts == _PROSE
-    parts = numpy.where(is_text & runs.quoted(), _QUOTED, parts)
-    named = numpy.flatnonzero(
-        is_text & numpy.array([each.parts != "" for each in runs.kinds], dtype=bool)[runs.which]
+def _facts(terms: Terms, speaker: str, date: str, heading: str, about: str, text: str) -> tuple[Facts, Words]:
+    prose, quoted = wording(text)
+    counts: Counter[int] = Counter()
+    names: list[str] = []
+    pieces: Counter[int] = Counter()
+    parts = (PROSE, prose, True), (HEADING, heading, False), (ABOUT, about, False), (QUOTED, quoted, True)
+    for weight, part, is_text in parts:
+        for run, times in Counter(RUN.findall(part)).items():
+            known = terms.of(run)
+            for number in known.numbers:
+                counts[number] += weight * times
+            if is_text and known.parts:
+                names += [known.parts] * times
+                for number in known.part_numbers:
+                    pieces[number] += PIECES * times
+    counts.update(pieces)
+    facts = Facts(
+        min(counts.total(), _MOST_LENGTH),
+        len(text),
+        day_of(date),
+        speaker_of(speaker, terms),
+        kind(text, speaker),
+        speaker == PERSON,
+        array("I", counts).tobytes(),
+        bytes(min(count, _MOST_COUNT) for count in counts.values()),
     )
-    pieces: defaultdict[int, list[str]] = defaultdict(list)
-    for chunk, run in zip(chunks[named].tolist(), runs.which[named].tolist(), strict=True):
-        pieces[chunk].append(runs.kinds[run].parts)
-    numbers, owners = spread([each.numbers for each in runs.kinds], runs.which)
-    more, others = spread([each.part_numbers for each in runs.kinds], runs.which[named])
-    parts = numpy.concatenate((parts[owners], numpy.full(len(more), _PIECES)))
-    chunks = numpy.concatenate((chunks[owners], chunks[named][others]))
-    order = numpy.argsort((chunks * len(WEIGHTS) + parts).astype(numpy.uint16), kind="stable")
-    keys = (chunks << 32 | numpy.concatenate((numbers, more)))[order]
-    distinct, firsts, which = numpy.unique(keys, return_index=True, return_inverse=True)
-    counts = numpy.bincount(which, numpy.array(WEIGHTS)[parts[order]], len(distinct)).astype(numpy.int64)
-    # The terms of a chunk in the order in which they first occur.
-    order = numpy.argsort(firsts)
-    bounds = numpy.searchsorted(distinct, numpy.arange(len(rows) + 1) << 32)
-    lengths = numpy.diff(numpy.concatenate(([0], numpy.cumsum(counts)))[bounds]).tolist()
-    packed = (distinct[order] & 0xFFFF_FFFF).astype(numpy.uint32).tobytes()
-    counted = numpy.minimum(counts[order], _MOST_COUNT).astype(numpy.uint8).tobytes()
-    for number, ((speaker, date, heading, about, text), length, (start, end)) in enumerate(
-        zip(rows, lengths, pairwise(bounds.tolist()), strict=True)
-    ):
-        facts = Facts(
-            min(length, _MOST_LENGTH),
-            len(text),
-            day_of(date),
-            speaker_of(speaker, terms),
-            kind(text, speaker),
-            speaker == PERSON,
-            packed[4 * start : 4 * end],
-            counted[start:end],
-        )
-        prose, quoted = wording(text)
-        names = " ".join(pieces[number]) if number in pieces else ""
-        aside = f"{quoted} {names}" if quoted or names else ""
-        yield facts, (searchable(prose), searchable(heading), searchable(about), searchable(aside))
+    aside = " ".join(filter(None, (quoted, *names)))
+    return facts, (searchable(prose), searchable(heading), searchable(about), searchable(aside))
 
 
 def numbers_in(terms: bytes) -> array[int]:

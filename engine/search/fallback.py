@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.errors import AutopoiesisError
 from engine.search import chunks, logs, matches
-from engine.search.described import counted, listed
 from engine.search.results import Category, Chunk, SearchResult
 from engine.search.scripts import searchable
 from engine.search.sources import MAX_BYTES, Source, all_sources
@@ -25,24 +23,9 @@ from engine.store.paths import Workspace
 TIME_LIMIT_S = 3.0
 
 _COUNTING = 0.6
+"""Share of the time in which the words of files are counted."""
 _MOST_FILES = 200
 _SHORTEST_STEM = 3
-_ENOUGH = 3
-
-
-class _Clock:
-    """The time limit of one search, and whether any step hit it."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._started = time.monotonic()
-        self.ran_out = False
-
-    def is_over(self, share: float) -> bool:
-        """Whether this share of the total time is used up."""
-        is_over = time.monotonic() - self._started > self._seconds * share
-        self.ran_out = self.ran_out or is_over
-        return is_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +53,7 @@ def search(
         because: Why the index was not used, for each result's ``why``.
         time_limit_s: Seconds after which the results so far are returned.
     """
-    clock = _Clock(time_limit_s)
+    started, is_late = time.monotonic(), False
     finder = matches.Finder(terms)
     sources = {
         source.path: source
@@ -80,21 +63,25 @@ def search(
         and source.size <= MAX_BYTES
         and not logs.is_log(source.path)
     }
-    counts = _scan(files, _needles(finder), sources.values(), clock)
-    nominated = sorted(counts, key=lambda path: (-counts[path], -sources[path].mtime_ns, path))
-    found: list[_Found] = []
-    held: Counter[int] = Counter()
-    for path in nominated[:_MOST_FILES]:
-        # There are enough chunks with as many words as this whole file; no better ones will follow.
-        enough = sum(number for words, number in held.items() if words >= counts[path]) >= _ENOUGH * limit
-        if enough or clock.is_over(1.0):
+    needles, counts = _needles(finder), dict[str, int]()
+    latest = sorted(sources.values(), key=lambda source: (-source.mtime_ns, source.path))
+    for source in latest:
+        if time.monotonic() - started > _COUNTING * time_limit_s:
+            is_late = True
             break
-        more = list(_chunks_with(files, sources[path], finder))
-        held.update(one.key[0] for one in more)
-        found += more
+        data = _read(files, source)
+        text = searchable(data.decode("utf-8", "replace")).casefold() if data else ""
+        if count := sum(needle in text for needle in needles):
+            counts[source.path] = count
+    found: list[_Found] = []
+    for path in sorted(counts, key=lambda path: -counts[path])[:_MOST_FILES]:
+        if time.monotonic() - started > time_limit_s:
+            is_late = True
+            break
+        found += _chunks_with(files, sources[path], finder)
     found.sort(key=lambda one: (one.chunk.path, one.chunk.start_line))
     found.sort(key=lambda one: one.key, reverse=True)
-    return [_result(one, rank, terms, because, clock.ran_out) for rank, one in enumerate(found[:limit], 1)]
+    return [_result(one, rank, terms, because, is_late) for rank, one in enumerate(found[:limit], 1)]
 
 
 def _needles(finder: matches.Finder) -> tuple[str, ...]:
@@ -102,19 +89,6 @@ def _needles(finder: matches.Finder) -> tuple[str, ...]:
     stems = (stem.casefold() for stems in finder.stems_of.values() for stem in stems[:1])
     # The stemmer changes the last letter: happy, happi.
     return tuple(dict.fromkeys(stem[:-1] if len(stem) > _SHORTEST_STEM else stem for stem in stems))
-
-
-def _scan(files: Files, needles: Sequence[str], sources: Iterable[Source], clock: _Clock) -> dict[str, int]:
-    """How many of the needles each file contains."""
-    counts: dict[str, int] = {}
-    for source in sorted(sources, key=lambda source: (-source.mtime_ns, source.path)):
-        if clock.is_over(_COUNTING):
-            break
-        data = _read(files, source)
-        text = searchable(data.decode("utf-8", "replace")).casefold() if data else ""
-        if count := sum(1 for needle in needles if needle in text):
-            counts[source.path] = count
-    return counts
 
 
 def _chunks_with(files: Files, source: Source, finder: matches.Finder) -> Iterator[_Found]:
@@ -140,8 +114,7 @@ def _read(files: Files, source: Source) -> bytes | None:
 
 def _result(found: _Found, rank: int, terms: Sequence[str], because: str, late: bool) -> SearchResult:
     chunk = found.chunk
-    words = f"Contains {counted(found.key[0], len(terms))}"
-    inside = f": {listed(found.within.terms)}" if found.within.terms else " in its heading or file"
+    words = f"contains {found.key[0]} of {len(terms)} words"
     how = "the files were searched directly" + (f" because {because}" if because else "")
     cut = ", and time ran out before all were read" if late else ""
     return SearchResult(
@@ -157,5 +130,5 @@ def _result(found: _Found, rank: int, terms: Sequence[str], because: str, late: 
         lexical_rank=rank,
         vector_rank=None,
         source="scan",
-        why=f"{words}{inside}; {how}{cut}.",
+        why=f"{words}; {how}{cut}",
     )

@@ -6,12 +6,13 @@ and the index is rebuilt from them.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, EmbeddingFailed, IndexFailed
@@ -26,10 +27,9 @@ from engine.search.worth import Room, chosen
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from concurrent.futures import Executor, Future
 
     from engine.meaning.vectors import Floats
-    from engine.search.backlog import Backlog
     from engine.search.embeddings import Embedder
     from engine.search.past import Past
     from engine.search.state import State, Turn
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from engine.store.paths import Workspace
 
 MAX_LIMIT = 500
+FEW = 64
+"""A refresh waits for the vectors of a slow model if no more chunks than this lack one."""
+PATIENCE_S = 3.0
+"""How long it waits."""
 _NO_EMBEDDER = "no embedding model is set up"
 
 
@@ -96,13 +100,8 @@ class SearchIndex:
             lock_timeout_s=lock_timeout_s,
             stopping=self._closing.is_set,
         )
-        self._backlog: Backlog | None = None
-        if embedder is not None and embedder.is_slow and not read_only:
-            from engine.search.backlog import Backlog  # noqa: PLC0415 — not needed for quick models
-
-            self._backlog = Backlog(self._storage)
-        self._repairs = threading.Lock()
-        self._repair: threading.Thread | None = None
+        self._embeds_later = embedder is not None and embedder.is_slow and not read_only
+        self._repair: Future[None] | None = None
         self._error = ""
 
     def search(
@@ -220,16 +219,15 @@ class SearchIndex:
         """
         asked = None if paths is None else list(paths)
         report = self._storage.refresh(progress, asked, rebuild=rebuild, wait_s=wait_s)
-        return report if self._backlog is None else self._backlog.follow(report)
-
-    def seed(self, other: Path) -> None:
-        """Start from a copy of another workspace's index if there is no index yet. The next refresh then need
-        not chunk and embed files again that are the same in both.
-        """
-        from engine.search.seed import seed  # noqa: PLC0415 — only used for past states of a workspace
-
-        if not self._read_only:
-            seed(self._workspace.database, other)
+        if not self._embeds_later or not report.waiting or self._closing.is_set():
+            return report
+        before = self._storage.made
+        work = self._background.submit(self._storage.embed)
+        if report.waiting <= FEW:
+            with contextlib.suppress(TimeoutError):
+                work.result(PATIENCE_S)
+        made, why = self._storage.made - before, report.vectors or self._storage.error
+        return replace(report, embedded=made, vectors=why, waiting=self._storage.count_missing())
 
     def rebuild(self, progress: Progress | None = None) -> IndexReport:
         """Delete the index and rebuild it from the files. Raises the same errors as ``refresh``."""
@@ -260,8 +258,8 @@ class SearchIndex:
         except Unavailable as error:
             return IndexStatus(error.state, error.why, error=self._error)
         coming = found.vectors_coming
-        if coming and self._backlog is not None and self._backlog.error:
-            coming = f"{coming}: {self._backlog.error}"
+        if coming and self._storage.error:
+            coming = f"{coming}: {self._storage.error}"
         return replace(
             found,
             without_vectors=self.without_vectors
@@ -274,10 +272,16 @@ class SearchIndex:
     def finish_vectors(self, progress: Progress | None = None) -> str:
         """Wait until a slow model has computed all vectors. Searches and refreshes can go on in the meantime.
 
+        Args:
+            progress: Called from another thread.
+
         Returns:
             Why some vectors are missing, in one clause; ``""`` if none are.
         """
-        return "" if self._backlog is None else self._backlog.finish(progress)
+        if not self._embeds_later or self._closing.is_set():
+            return ""
+        self._background.submit(self._storage.embed, progress).result()
+        return self._storage.error
 
     def settle(self, timeout_s: float | None = None) -> bool:
         """Wait for a background repair.
@@ -285,20 +289,19 @@ class SearchIndex:
         Returns:
             Whether no repair is running any more.
         """
-        with self._repairs:
-            repair = self._repair
-        if repair is not None:
-            repair.join(timeout_s)
-        return repair is None or not repair.is_alive()
+        if self._repair is None:
+            return True
+        from concurrent.futures import wait  # noqa: PLC0415 — imported with the repair
+
+        return not wait([self._repair], timeout_s).not_done
 
     def close(self) -> None:
         """Stop background work and close the database; nothing is written afterwards."""
         self._closing.set()
         if self._embedder is not None:
             self._embedder.close()
-        if self._backlog is not None:
-            self._backlog.close()
-        self.settle()
+        if "_background" in vars(self):
+            self._background.shutdown(cancel_futures=True)
         self._storage.close()
 
     def _query_index(self, request: Request) -> list[SearchResult]:
@@ -306,7 +309,7 @@ class SearchIndex:
         wanted = self._embedder if request.use_vectors and settings.vector_weight > 0 else None
         with self._storage.read() as state:
             vector: Floats | None = None
-            if wanted and state.has_vectors_of(wanted):
+            if wanted and state.model.vectors:
                 vector = self._query_vector(wanted, request.meant)
             from engine.search.answer import answer  # noqa: PLC0415 — imports numpy
 
@@ -329,15 +332,19 @@ class SearchIndex:
             return None
         return found if found.any() else None
 
+    @cached_property
+    def _background(self) -> Executor:
+        """One thread that computes the vectors of a slow model and rebuilds the index, while files change and
+        searches run.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 — not needed as long as all is well
+
+        return ThreadPoolExecutor(1, "search index")
+
     def _start_repair(self, found: Unavailable) -> None:
         """Start a background repair unless one is running."""
-        with self._repairs:
-            if self._closing.is_set() or (self._repair is not None and self._repair.is_alive()):
-                return
-            self._repair = threading.Thread(
-                target=self._run_repair, args=(found,), name="search index repair", daemon=True
-            )
-            self._repair.start()
+        if not self._closing.is_set() and (self._repair is None or self._repair.done()):
+            self._repair = self._background.submit(self._run_repair, found)
 
     def _run_repair(self, found: Unavailable) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from engine.redaction.detect import masked
 from engine.search.scripts import aligned, searchable
@@ -41,13 +41,14 @@ class Finder:
             term: tuple(stem for _, _, stem in self._stems(searchable(term, asked=True))) for term in terms
         }
         self._wanted = frozenset[str]().union(*self.stems_of.values())
-        self._beginnings = _beginnings(self._wanted)
+        # A stem is the beginning of its words, but for its last letter: ``happi`` of happy.
+        self._beginnings = tuple({stem[:-1] or stem for stem in self._wanted})
         self._stem_of: dict[str, str] = {}
 
     def find(self, text: str) -> Matches:
         """Find the words in a text."""
         plain = text if text.isascii() else _SIGN.sub(" ", text)
-        if self._beginnings and plain.isascii():
+        if plain.isascii():
             spans = self._in_ascii(plain.lower())
         else:
             read, places = aligned(text)
@@ -65,30 +66,13 @@ class Finder:
         """Find the words in a lower-case ASCII text, stemming only words that begin like one of the stems."""
         known = self._stem_of
         spans: Spans = []
-        for beginning in self._beginnings:
-            start = text.find(beginning)
-            while start >= 0:
-                end = start + len(beginning)
-                if not start or not text[start - 1].isalnum():
-                    word = _WORD.match(text, start)[0]  # type: ignore[index]  # a beginning is part of a word
-                    end = start + len(word)
-                    if word not in known:
-                        known[word] = next((stem for _, _, stem in self._stems(word)), "")
-                    if known[word] in self._wanted:
-                        spans.append((start, end, known[word]))
-                start = text.find(beginning, end)
-        return sorted(set(spans))
-
-
-def _beginnings(stems: Collection[str]) -> tuple[str, ...]:
-    """What every ASCII word with one of the stems begins with; empty if a stem is not ASCII.
-
-    A stem is the beginning of its words, except for at most its last letter: ``happi`` of happy, ``size`` of
-    sizing.
-    """
-    if not all(stem.isascii() and stem.isalnum() for stem in stems):
-        return ()
-    return tuple(sorted({stem[:-1] or stem for stem in stems}))
+        for match in _WORD.finditer(text):
+            if (word := match[0]).startswith(self._beginnings):
+                if word not in known:
+                    known[word] = next((stem for _, _, stem in self._stems(word)), "")
+                if known[word] in self._wanted:
+                    spans.append((*match.span(), known[word]))
+        return spans
 
 
 def _in_characters(spans: Spans, data: bytes) -> Spans:

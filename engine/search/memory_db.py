@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from engine.errors import EmbeddingFailed, IndexFailed, PathRefused, ReadOnly
+from engine.errors import EmbeddingFailed, IndexFailed, ReadOnly
 from engine.search import database, schema, vectors
-from engine.search.embeddings import Computing
 from engine.search.reports import IndexReport, Progress, Unavailable
 from engine.search.storage import Storage
 from engine.store.files import lock_place
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 LOCK_NAME = "scratch/.index.lock"
 """Held by the one process that writes the index."""
-VECTORS_LOCK_NAME = "scratch/.vectors.lock"
-"""Held by the one process that computes missing vectors."""
 
 _ATTEMPTS = 3
 
@@ -77,36 +74,26 @@ class MemoryDb(Storage):
                 if why := database.load_vectors(connection):
                     raise EmbeddingFailed(why)
                 with connection:
-                    vectors.prepare(connection, embedder)
-                    # A chunk may have been removed by now, or the index rebuilt, and its id reused.
-                    waiting = dict(vectors.still_missing(connection, [chunk for chunk, _ in rows]))
-                    stored = zip(rows, packed, strict=True)
-                    vectors.complete(
-                        connection,
-                        [(chunk, vector) for (chunk, text), vector in stored if waiting.get(chunk) == text],
-                    )
+                    vectors.store(connection, embedder, rows, packed)
         except database.FAULTS as error:
             raise database.user_error(error, self._path) from error
-
-    @contextlib.contextmanager
-    def _computing(self, wait_s: float) -> Iterator[None]:
-        from filelock import FileLock, Timeout  # noqa: PLC0415 — takes 15 ms, and readers never need it
-
-        try:
-            lock = FileLock(lock_place(self._workspace, VECTORS_LOCK_NAME))
-            lock.acquire(timeout=0)
-        except Timeout as error:
-            raise Computing("another program is computing them") from error
-        except PathRefused as error:
-            raise Computing(str(error)) from error
-        try:
-            yield
-        finally:
-            lock.release()
 
     def close(self) -> None:
         """See ``Storage.close``."""
         self._readers.close()
+
+    def _refreshed(
+        self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
+    ) -> IndexReport:
+        report = super()._refreshed(progress, paths, rebuild, wait_s)
+        if paths is None:
+            # After a few files the log may stay: truncating it syncs the disk, the most expensive step.
+            with (
+                contextlib.suppress(*database.FAULTS),  # readers keep it in use
+                contextlib.closing(database.open_writer(self._path, 0)) as connection,
+            ):
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return report
 
     def _refresh(
         self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
@@ -156,20 +143,15 @@ class MemoryDb(Storage):
                 paths = None
             writer = SqliteWriter(
                 connection,
-                None if missing or self._is_slow else self.embedder,
                 self._workspace,
                 self._files,
-                self._without_vectors or missing,
+                self._model()[1] or missing,
                 progress=progress,
                 stopping=self._stopping,
             )
             writer.run(paths)
-            report = writer.report(State(self, connection), time.monotonic() - started, rebuilt)
-            if paths is None:
-                # After a few files the log may stay: truncating it syncs the disk, the most expensive step.
-                connection.set_busy_timeout(0)
-                with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # readers keep it in use
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            state = State(self, connection, has_vectors=not missing)
+            report = writer.report(state, time.monotonic() - started, rebuilt)
             return report if database.identity(self._path) == opened else None
         finally:
             connection.close(True)

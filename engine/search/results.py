@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
@@ -56,7 +56,7 @@ class SearchResult:
     lexical_rank: int | None  # 1-based rank by words; ``None`` if it was not found by words
     vector_rank: int | None  # 1-based rank by meaning
     source: Literal["index", "scan"]  # the index, or without it the files
-    why: str  # one sentence
+    why: str  # one clause
     shares: tuple[Share, ...] = ()  # the parts of the score, largest first
     speaker: str = ""
     """In a transcript ``user``, ``agent`` or ``system``, followed by the speaker's name if the turn begins
@@ -71,6 +71,24 @@ class SearchResult:
     not asked."""
     had_read: bool = False
     """An agent said it after it had read what others wrote, and may repeat that."""
+
+
+_LABELS: dict[ShareName, str] = {
+    "words": "its words",
+    "meaning": "its meaning",
+    "neighbours": "its neighbours",
+    "session": "its file as a whole",
+    "speaker": "its speaker",
+    "date": "its date",
+    "recency": "its age",
+    "use": "its past use",
+}
+
+
+def explain_shares(shares: Sequence[Share]) -> str:
+    """What a score is made of, in one clause; empty without shares."""
+    parts = ", ".join([f"{_LABELS[name]} {value:+.2f}" for name, value in shares if abs(value) >= 0.005])
+    return f"found by {parts}" if parts else ""
 
 
 def without_copies(results: Iterable[SearchResult]) -> list[SearchResult]:

@@ -1,10 +1,10 @@
 """The tables of memory.db (spec 7.2, design 3.6).
 
 ``files`` and ``chunks`` store what was read, and beside the text of each chunk what it is ranked by: its
-terms with their counts, its vector, its length, day and speaker (``engine.search.facts``). Two indexes of
-extensions name candidates: ``chunk_words`` (FTS5) by words, ``chunk_signs`` (sqlite-vec) by the signs of the
-vectors; both keep no copy of the text and are keyed by the chunk's row id. ``terms``, ``totals`` and
-``sample`` are statistics of the whole, so that no query reads all of it.
+terms with their counts, its length, day and speaker (``engine.search.facts``). ``vectors`` follow, since a
+model may be slow. Two indexes of extensions name candidates: ``chunk_words`` (FTS5) by words, ``chunk_signs``
+(sqlite-vec) by the signs of the vectors; both keep no copy of the text and are keyed by the chunk's row id.
+``terms`` and ``totals`` are statistics of the whole, so that no query reads all of it.
 
 The index is a cache. One made by another version of the program is deleted and built again.
 """
@@ -23,7 +23,7 @@ from engine.search.reports import Unavailable
 APPLICATION_ID = 0x41504F49
 """Marks the file as ours in the database header (``APOI``)."""
 
-VERSION = 10
+VERSION = 11
 """Bump when the tables, or what is stored in them for the same chunk, would be different."""
 
 TOKENIZER = ("porter", ["unicode61"])
@@ -63,7 +63,6 @@ CREATE TABLE chunks (
     position INTEGER NOT NULL,  -- place in the file, from 0; neighbours are one apart
     start_line INTEGER NOT NULL,
     end_line INTEGER NOT NULL,
-    vector_sum INTEGER,         -- CRC-32 of the vector; NULL: none yet, -1: none possible
     length INTEGER NOT NULL,    -- these eight as in engine.search.facts.Facts
     size INTEGER NOT NULL,
     day INTEGER NOT NULL,
@@ -72,7 +71,6 @@ CREATE TABLE chunks (
     is_person INTEGER NOT NULL,
     terms BLOB NOT NULL,
     counts BLOB NOT NULL,
-    vector BLOB NOT NULL,       -- eight bits per dimension, scaled to the full range; empty without one
     speaker TEXT NOT NULL,
     date TEXT NOT NULL,
     heading TEXT NOT NULL,
@@ -81,17 +79,20 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_by_file ON chunks (file_id, position);
 CREATE INDEX chunks_by_name ON chunks (name, file_id) WHERE name <> 0;
-CREATE INDEX chunks_without_vector ON chunks (id) WHERE vector_sum IS NULL;
 CREATE VIRTUAL TABLE chunk_words USING fts5 (
     prose, heading, about, aside, content='', contentless_delete=1, tokenize='porter unicode61'
 );
 CREATE TABLE terms (term INTEGER PRIMARY KEY, chunks INTEGER NOT NULL);
-CREATE TABLE totals (chunks INTEGER NOT NULL, length INTEGER NOT NULL, files INTEGER NOT NULL);
-INSERT INTO totals VALUES (0, 0, 0);
-CREATE TABLE sample (           -- the vectors with the smallest sums, which represent all
-    vector_sum INTEGER, chunk INTEGER, vector BLOB NOT NULL, signs BLOB NOT NULL,
-    PRIMARY KEY (vector_sum, chunk)
-) WITHOUT ROWID;
+CREATE TABLE totals (
+    chunks INTEGER NOT NULL, length INTEGER NOT NULL, files INTEGER NOT NULL, vectors INTEGER NOT NULL
+);
+INSERT INTO totals VALUES (0, 0, 0, 0);
+CREATE TABLE vectors (
+    chunk INTEGER PRIMARY KEY,
+    sum INTEGER NOT NULL,       -- CRC-32 of the vector; -1: the text has none
+    vector BLOB NOT NULL        -- eight bits per dimension, scaled to the full range
+);
+CREATE INDEX vectors_sample ON vectors (sum) WHERE sum >= 0;
 CREATE TABLE sessions (         -- the arrays of engine.search.past.Session, packed
     file INTEGER PRIMARY KEY,
     words BLOB NOT NULL,
@@ -105,7 +106,13 @@ END;
 CREATE TRIGGER chunk_removed AFTER DELETE ON chunks BEGIN
     UPDATE totals SET chunks = chunks - 1, length = length - old.length;
     DELETE FROM chunk_words WHERE rowid = old.id;
-    DELETE FROM sample WHERE vector_sum = old.vector_sum AND chunk = old.id;
+    DELETE FROM vectors WHERE chunk = old.id;
+END;
+CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
+    UPDATE totals SET vectors = vectors + 1;
+END;
+CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
+    UPDATE totals SET vectors = vectors - 1;
 END;
 CREATE TRIGGER file_added AFTER INSERT ON files BEGIN
     UPDATE totals SET files = files + (new.chunk_count > 0);
@@ -178,14 +185,6 @@ def require_complete(connection: apsw.Connection) -> None:
         raise Unavailable("outdated", "the search index was built by another version")
     if get_meta(connection, "complete") != "1":
         raise Unavailable("building", "the search index is being built")
-
-
-def create_signs(connection: apsw.Connection, bits: int) -> None:
-    """Create the table of vectors' signs anew. sqlite-vec must be loaded."""
-    connection.execute(
-        "DROP TABLE IF EXISTS chunk_signs;"
-        f" CREATE VIRTUAL TABLE chunk_signs USING vec0 (chunk INTEGER PRIMARY KEY, signs BIT[{bits}])"
-    )
 
 
 def get_meta(connection: apsw.Connection, key: str) -> str:

@@ -18,7 +18,7 @@ import numpy
 
 from engine.search import database, schema, state, vectors
 from engine.search.reports import IndexStatus
-from engine.search.state import EVERYWHERE, Scope, Word, columns, rarest, unit_rows
+from engine.search.state import EVERYWHERE, Scope, Word, columns, rarest
 from engine.search.vectors import PLANES, signs_of
 
 if TYPE_CHECKING:
@@ -80,27 +80,13 @@ class State(state.State):
         chunks, length, files = found[0]
         return chunks, length, files
 
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """See ``state.State.has_vectors_of``."""
-        return self._has_vectors and vectors.are_from(self.connection, embedder)
+    def _model_of(self, embedder: Embedder) -> tuple[int, int]:
+        if not self._has_vectors or not vectors.are_from(self.connection, embedder):
+            return 0, 0
+        return 1, int(self.query("SELECT CAST(vectors AS INTEGER) FROM totals")[0][0])
 
-    def lacking(self) -> str:
-        """See ``state.State.lacking``."""
-        embedder = self.home.embedder
-        is_known = embedder is not None and vectors.are_from(self.connection, embedder)
-        return "vector_sum IS NULL" if is_known else "true"
-
-    def found_by_meaning(self) -> int:
-        """See ``state.State.found_by_meaning``."""
-        if self.home.embedder is None or not vectors.are_from(self.connection, self.home.embedder):
-            return 0
-        return int(self.query("SELECT count(*) FROM chunks WHERE vector_sum >= 0")[0][0])
-
-    def missing(self) -> int:
-        """See ``state.State.missing``."""
-        if self.home.embedder is None:
-            return 0
-        return int(self.query(f"SELECT count(*) FROM chunks WHERE {self.lacking()}")[0][0])
+    def _of_model(self) -> str:
+        return "true" if self.model.id else "false"
 
     def _details(self) -> IndexStatus:
         refreshed = self._meta["refreshed_ns"]
@@ -148,9 +134,7 @@ class State(state.State):
     def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
         """See ``state.State.by_vector``."""
         (signs,) = signs_of(vector[None, :])
-        sample = b"".join([each for (each,) in self.query("SELECT signs FROM sample")])
-        differ = numpy.frombuffer(sample, dtype=numpy.uint8).reshape(-1, len(signs)) ^ signs
-        apart = numpy.sort(numpy.bitwise_count(differ).sum(axis=1, dtype=int))
+        apart = numpy.sort(numpy.bitwise_count(self.sample.signs ^ signs).sum(axis=1, dtype=int))
         if scope.exclude:
             (out,) = self._ids(
                 f"SELECT coalesce(sum(chunk_count), 0) FROM files WHERE path IN {_PATHS}",
@@ -179,17 +163,14 @@ class State(state.State):
             place = 2 * place + 1
 
     def _selected(self) -> str:
-        found = columns() if self.dimensions else columns(vector="x''")
-        return f"SELECT {found} FROM wanted CROSS JOIN chunks USING (id)"
+        found = columns(vector="coalesce(vector, x'')" if self.dimensions else "x''")
+        joined = " LEFT JOIN vectors ON chunk = chunks.id" if self.dimensions else ""
+        return f"SELECT {found} FROM wanted CROSS JOIN chunks USING (id){joined}"
 
     def _held(self, terms: Sequence[int]) -> dict[int, int]:
         each = self.each("terms")
         query = f"SELECT term, CAST(chunks AS INTEGER) FROM terms WHERE term IN ({each})"
         return dict(self.query(query, terms=terms))
-
-    def _sample(self) -> Floats:
-        rows = self.query("SELECT vector FROM sample")
-        return unit_rows((vector for (vector,) in rows), self.dimensions)
 
 
 def expression(words: Collection[Word]) -> str:

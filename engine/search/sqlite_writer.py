@@ -6,20 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import Any
 
 import apsw
 
-from engine.errors import EmbeddingFailed
-from engine.search import changes, chunks, schema, vectors
-from engine.search.changes import Change, ChunkRow, Known, file_digest
-from engine.search.embeddings import BATCH_TEXTS, EMBEDDING_FAULTS, embedded, embedded_text
+from engine.search import chunks, schema, vectors
 from engine.search.facts import Facts, Words, facts_of, numbers_in
-from engine.search.writer import Read, Writer, batches, packed_passages
-
-if TYPE_CHECKING:
-    from engine.search.embeddings import Embedder
+from engine.search.writer import Change, ChunkRow, Known, Read, Writer, compared, file_digest, packed_passages
 
 _FILE_COLUMNS = (
     "path, category, date, skipped, sha256, size, mtime_ns, ctime_ns, read_ns, chunk_count, digest, stamp"
@@ -27,12 +21,8 @@ _FILE_COLUMNS = (
 _ASSIGNED = ", ".join(f"{column} = excluded.{column}" for column in _FILE_COLUMNS.split(", "))
 
 
-class _New(NamedTuple):
-    """A chunk to write."""
-
-    row: ChunkRow
-    facts: tuple[Facts, Words]
-    vector: bytes | None  # packed; ``None`` without a model
+_New = tuple[ChunkRow, tuple[Facts, Words]]
+"""A chunk to write."""
 
 
 class SqliteWriter(Writer):
@@ -40,16 +30,11 @@ class SqliteWriter(Writer):
 
     Args:
         connection: A write connection to a database with the newest schema.
-        embedder: Computes vectors while files are written; ``None`` without a model, or if a slow model
-            computes them later.
     """
 
-    def __init__(
-        self, connection: apsw.Connection, embedder: Embedder | None, *given: Any, **options: Any
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._connection = connection
-        self._embedder = embedder
         self._held: Counter[int] = Counter()
 
     def run(self, paths: Sequence[str] | None = None) -> None:
@@ -59,7 +44,10 @@ class SqliteWriter(Writer):
             apsw.Error: The database is damaged or cannot be written.
         """
         connection = self._connection
-        self._check_versions()
+        if schema.get_meta(connection, "chunker") != chunks.VERSION:
+            with connection:
+                connection.execute("UPDATE files SET sha256 = ''")
+                schema.set_meta(connection, "chunker", chunks.VERSION)
         completes = paths is None and schema.get_meta(connection, "complete") != "1"
         did = self._compare(paths)
         if paths is None and (did or completes) and not self._stopped:
@@ -68,19 +56,6 @@ class SqliteWriter(Writer):
             with connection:
                 schema.set_meta(connection, "complete", "1")
                 schema.set_meta(connection, "refreshed_ns", str(time.time_ns()))
-
-    def _check_versions(self) -> None:
-        """Mark all files for reading if the chunker changed, and delete vectors of another model."""
-        if schema.get_meta(self._connection, "chunker") != chunks.VERSION:
-            with self._connection:
-                self._connection.execute("UPDATE files SET sha256 = ''")
-                schema.set_meta(self._connection, "chunker", chunks.VERSION)
-        if self._embedder is not None:
-            try:
-                with self._connection:
-                    vectors.prepare(self._connection, self._embedder)
-            except EMBEDDING_FAULTS as error:
-                self._without_vectors, self._embedder = f"the embedding model failed ({error})", None
 
     def _known(self, paths: Sequence[str] | None) -> dict[str, Known]:
         query = "SELECT path, id, sha256, size, mtime_ns, ctime_ns, read_ns, skipped FROM files"
@@ -123,15 +98,12 @@ class SqliteWriter(Writer):
             " WHERE file_id = ? ORDER BY position",
             (change.known.id if change.known else None,),
         )
-        return changes.compared(change, stored)
+        return compared(change, stored)
 
     def _write(self, batch: Sequence[Read]) -> None:
         compared = [self._compared(*each) for each in batch]
         rows = [row for change in compared for row in change.new]
-        packed = self._embed([embedded_text(row[3], row[5], row[7]) for row in rows])
-        facts = facts_of(self._terms, [row[3:] for row in rows])
-        following = iter([_New(*each) for each in zip(rows, facts, packed or repeat(None), strict=False)])
-        stored: list[tuple[int, bytes]] = []
+        following = zip(rows, facts_of(self._terms, [row[3:] for row in rows]), strict=True)
         with self._connection:
             stamp = self._next_stamp()
             for change in compared:
@@ -145,29 +117,12 @@ class SqliteWriter(Writer):
                         (*times, change.sha256, source.path),
                     )
                 else:
-                    new = list(islice(following, len(change.new)))
-                    stored += self._write_file(change, stamp, new)
+                    self._write_file(change, stamp, list(islice(following, len(change.new))))
                 self._count(change, is_same=change.is_none)
             self._count_terms()
-            vectors.add(self._connection, stored)
 
-    def _embed(self, texts: Sequence[str]) -> list[bytes]:
-        """Packed vectors of texts; empty without a model. A model that fails is not called again."""
-        if self._embedder is None:
-            return []
-        try:
-            packed: list[bytes] = []
-            for batch in batches(texts, BATCH_TEXTS):
-                self._step()
-                packed += embedded(self._embedder, batch)
-        except EmbeddingFailed as error:
-            self._without_vectors, self._embedder = str(error), None
-            return []
-        self._counts["embedded"] += sum(map(bool, packed))
-        return packed
-
-    def _write_file(self, change: Change, stamp: int, new: Sequence[_New]) -> list[tuple[int, bytes]]:
-        """Write a file's row and bring its chunks up to date; return the vectors of the new ones by id."""
+    def _write_file(self, change: Change, stamp: int, new: Sequence[_New]) -> None:
+        """Write a file's row and bring its chunks up to date."""
         connection, source = self._connection, change.source
         date = change.contents.date if change.contents else ""
         about = (source.path, source.category, date, change.skipped)
@@ -179,29 +134,27 @@ class SqliteWriter(Writer):
             f" ON CONFLICT (path) DO UPDATE SET {_ASSIGNED} RETURNING id",
             values,
         ).get
-        extent = sum(each.facts[0].length for each in new) - self._remove_chunks(change.gone)
+        extent = sum(facts.length for _, (facts, _) in new) - self._remove_chunks(change.gone)
         connection.executemany(
             "UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?",
             [(*place, chunk) for chunk, place in change.moved],
         )
-        embedded = self._add_chunks(file, new)
+        self._add_chunks(file, new)
         connection.execute("UPDATE files SET extent = extent + ? WHERE id = ?", (extent, file))
         if source.category == "conversation":
             connection.execute(
                 "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)",
                 (file, *packed_passages(change.contents)),
             )
-        return embedded
 
-    def _add_chunks(self, file: int, new: Sequence[_New]) -> list[tuple[int, bytes]]:
-        """Write chunks with the words indexed of them, and return their vectors by id."""
+    def _add_chunks(self, file: int, new: Sequence[_New]) -> None:
+        """Write chunks with the words indexed of them."""
         if not new:
-            return []
+            return
         first = 1 + int(self._connection.execute("SELECT coalesce(max(id), 0) FROM chunks").get)
         chunks, words = [], []
-        for chunk, (row, (facts, indexed), vector) in enumerate(new, first):
-            kept = None if vector is None else vectors.sum_of(vector)
-            chunks.append((chunk, file, *row[:3], kept, *facts, vector or b"", *row[3:]))
+        for chunk, (row, (facts, indexed)) in enumerate(new, first):
+            chunks.append((chunk, file, *row[:3], *facts, *row[3:]))
             words.append((chunk, *indexed))
             self._held.update(numbers_in(facts.terms))
         marks = ", ".join("?" * len(chunks[0]))
@@ -209,7 +162,6 @@ class SqliteWriter(Writer):
         self._connection.executemany(
             "INSERT INTO chunk_words (rowid, prose, heading, about, aside) VALUES (?, ?, ?, ?, ?)", words
         )
-        return [(chunk, each.vector) for chunk, each in enumerate(new, first) if each.vector]
 
     def _remove_chunks(self, chunks: Sequence[int]) -> int:
         """Delete chunks with all that is indexed of them, and return the total of their lengths."""
@@ -220,8 +172,7 @@ class SqliteWriter(Writer):
             ):
                 self._held.subtract(numbers_in(terms))
                 extent += length
-        if chunks:
-            vectors.remove(self._connection, chunks)
+        vectors.remove(self._connection, chunks)
         return extent
 
     def _count_terms(self) -> None:

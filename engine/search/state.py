@@ -7,20 +7,25 @@ where it can be: ``:name`` stands for a value, and ``State.each`` for the rows o
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy
 
-from engine.search.embeddings import embedded_text
+from engine.search.embeddings import EMBEDDING_FAULTS, embedded_text
 from engine.search.reports import CategoryCount, IndexStatus, Skipped
 from engine.search.results import CATEGORIES
 from engine.search.table import Corpus, File, Row, scales_of, table_of
+from engine.search.vectors import SAMPLE, signs_of
 from engine.startup.records import dataclass
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from engine.search.embeddings import Embedder
     from engine.search.past import Past, PastReader
     from engine.search.table import Floats, Table
@@ -70,10 +75,36 @@ class Text(NamedTuple):
     text: str
 
 
+class Model(NamedTuple):
+    """The model in use."""
+
+    id: int = 0  # in the index; 0 if it is not known there
+    vectors: int = 0  # the number of chunks that it has read
+    name: str = ""  # its own id; empty without a model, or if that cannot be determined
+
+
+class Sample:
+    """Unit vectors that represent those of all chunks, float32 ``[S, D]``."""
+
+    def __init__(self, vectors: Floats) -> None:
+        self.vectors = vectors
+
+    @cached_property
+    def signs(self) -> NDArray[numpy.uint8]:
+        """As from ``signs_of``."""
+        return signs_of(self.vectors)
+
+
+_RESAMPLED = 1 / 8
+"""Share of vectors added or removed after which a sample of many is read again."""
+
+
 class Home(Protocol):
     """What has read an index, and outlives its states."""
 
     embedder: Embedder | None
+    sample: tuple[Hashable, Sample] | None
+    """The sample last read, with what it is of."""
 
     @property
     def past_reader(self) -> PastReader:
@@ -131,20 +162,25 @@ class State(ABC):
         """Equal for equal states."""
 
     @abstractmethod
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """Whether vectors of this model can be searched; ``False`` if its id cannot be determined."""
+    def _model_of(self, embedder: Embedder) -> tuple[int, int]:
+        """The first two fields of ``Model``."""
 
     @abstractmethod
-    def found_by_meaning(self) -> int:
-        """The number of chunks with vectors of the model."""
+    def _of_model(self) -> str:
+        """The condition of a row of ``vectors`` that is of the model."""
 
-    @abstractmethod
+    @cached_property
+    def model(self) -> Model:
+        """The model in use."""
+        embedder = self.home.embedder
+        try:
+            return Model() if embedder is None else Model(*self._model_of(embedder), embedder.id)
+        except EMBEDDING_FAULTS:
+            return Model()  # whatever uses the model says why
+
     def missing(self) -> int:
         """The number of chunks that lack a vector of the model; 0 without a model."""
-
-    @abstractmethod
-    def lacking(self) -> str:
-        """The condition of a chunk that lacks a vector of the model."""
+        return self.totals[0] - self.model.vectors if self.model.name else 0
 
     @abstractmethod
     def _details(self) -> IndexStatus:
@@ -181,12 +217,16 @@ class State(ABC):
             file=file,
         )
 
-    def to_embed(self, most: int) -> list[tuple[int, str]]:
-        """Some chunks that lack a vector: ids and texts to embed."""
-        query = (
-            f"SELECT id, speaker, heading, text FROM chunks WHERE {self.lacking()} ORDER BY id LIMIT :most"
+    def to_embed(self, most: int, before: int) -> list[tuple[int, str]]:
+        """The latest chunks before an id that lack a vector: ids, descending, and texts to embed."""
+        # With a limit to those that there are, the new chunks of a complete index are found at once.
+        found = self.query(
+            "SELECT id, speaker, heading, text FROM chunks WHERE id < :before AND NOT EXISTS"
+            f" (SELECT 1 FROM vectors WHERE chunk = id AND {self._of_model()}) ORDER BY id DESC LIMIT :most",
+            before=before,
+            most=min(most, self.missing()),
         )
-        return [(chunk, embedded_text(*words)) for chunk, *words in self.query(query, most=most)]
+        return [(chunk, embedded_text(*words)) for chunk, *words in found]
 
     def skipped(self) -> tuple[Skipped, ...]:
         """The files that are not indexed, and why."""
@@ -196,7 +236,7 @@ class State(ABC):
         """What is in the index."""
         counts = {str(row[0]): CategoryCount(*row) for row in self.query(self.CATEGORIES, **self.own)}
         names = (*CATEGORIES, *sorted(counts.keys() - set(CATEGORIES)))
-        found, missing = self.found_by_meaning(), self.missing()
+        missing = self.missing()
         coming = ""
         if missing:
             coming = f"{self.totals[0] - missing:,} of {self.totals[0]:,} chunks have vectors"
@@ -204,7 +244,7 @@ class State(ABC):
             self._details(),
             files=sum(each.files for each in counts.values()),
             chunks=sum(each.chunks for each in counts.values()),
-            vectors=found,
+            vectors=self.model.vectors,
             vectors_coming=coming,
             skipped=self.skipped(),
             categories=tuple(counts[name] for name in names if name in counts),
@@ -233,9 +273,21 @@ class State(ABC):
     def _held(self, terms: Sequence[int]) -> dict[int, int]:
         """The number of chunks by term."""
 
-    @abstractmethod
-    def _sample(self) -> Floats:
-        """Unit vectors that represent those of all chunks, float32 ``[S, D]``."""
+    @property
+    def sample(self) -> Sample:
+        """The vectors with the smallest sums, which represent all."""
+        count = self.model.vectors
+        is_large = count > SAMPLE
+        key = self.model.id, math.log(count) // math.log1p(_RESAMPLED) if is_large else (count, self.stamp)
+        found = self.home.sample
+        if found is None or found[0] != key:
+            rows = self.query(
+                f"SELECT vector FROM vectors WHERE sum >= 0 AND {self._of_model()} ORDER BY sum"
+                f" LIMIT {SAMPLE}"
+            )
+            found = key, Sample(unit_rows((vector for (vector,) in rows), self.dimensions))
+            self.home.sample = found
+        return found[1]
 
     def corpus(self, terms: Collection[int], *, with_sample: bool) -> Corpus:
         """The statistics of the index and of some terms; ``with_sample`` reads the sample of vectors too."""
@@ -250,7 +302,7 @@ class State(ABC):
             *self.totals,
             held=self._held(list(terms)),
             speakers=frozenset(term for (term,) in speakers),
-            sample=self._sample() if with_sample and self.dimensions else none,
+            sample=self.sample.vectors if with_sample and self.dimensions else none,
         )
 
     def table(

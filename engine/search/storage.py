@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from engine.errors import EmbeddingFailed, IndexBusy, ReadOnly
-from engine.search.embeddings import BATCH_TEXTS, SLOW_TEXTS, Computing, embedded
+from engine.errors import AutopoiesisError, IndexBusy, ReadOnly
+from engine.search.embeddings import BATCH_TEXTS, EMBEDDING_FAULTS, SLOW_TEXTS, embedded
 from engine.search.reports import IndexReport, Progress, Unavailable, VerifyReport
 
 if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
     from engine.search.past import PastReader
-    from engine.search.state import State
+    from engine.search.state import Sample, State
     from engine.store.files import Files
     from engine.store.paths import Workspace
+
+
+_AFTER_ALL = 1 << 62
+"""A row id after all others."""
 
 
 class Storage(ABC):
@@ -35,7 +39,11 @@ class Storage(ABC):
     where: str
     """What errors name."""
     made = 0
-    """Number of vectors computed by this object, not counting those of new chunks."""
+    """Number of vectors computed by this object."""
+    sample: tuple[Hashable, Sample] | None = None
+    """See ``state.Home``."""
+    error = ""
+    """Why computing vectors last failed, in one clause; empty if it did not."""
 
     def __init__(
         self,
@@ -79,14 +87,6 @@ class Storage(ABC):
         self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float
     ) -> None:
         """Store the packed vectors of chunks that are still there, and still lack one."""
-
-    @abstractmethod
-    def _computing(self, wait_s: float) -> AbstractContextManager[None]:
-        """Ensure that no other program computes missing vectors, which may cost something.
-
-        Raises:
-            Computing: Another one does.
-        """
 
     @abstractmethod
     def close(self) -> None:
@@ -136,47 +136,55 @@ class Storage(ABC):
 
         return PastReader()
 
-    def embed_some(self, wait_s: float | None = None) -> int:
-        """Compute some missing vectors; returns the number of chunks, 0 if none lacks one.
+    def embed(self, progress: Progress | None = None, wait_s: float | None = None) -> None:
+        """Compute the missing vectors, those of the latest chunks first. Nothing is locked while the model is
+        called; if it fails, ``error`` says why, and the next refresh resumes.
 
-        Raises:
-            Computing: Another program is computing them.
-            IndexBusy: Another writer was not done within ``wait_s``.
-            Unavailable: There is no complete index.
-            EmbeddingFailed: The model failed.
-            IndexFailed, apsw.Error, OSError: The vectors cannot be stored.
+        Args:
+            wait_s: Seconds to wait for another writer, each time.
         """
-        if self.embedder is None:
-            return 0
         wait_s = self._lock_timeout_s if wait_s is None else wait_s
-        with self._computing(wait_s):
-            with self.read() as state:
-                rows = state.to_embed(SLOW_TEXTS if self._is_slow else BATCH_TEXTS)
-            if rows:
+        total, done, before = 0, 0, _AFTER_ALL
+        try:
+            while self.embedder is not None and not self._stopping():
+                with self.read() as state:
+                    total = total or state.missing()
+                    rows = state.to_embed(SLOW_TEXTS if self._is_slow else BATCH_TEXTS, before)
+                if not rows:
+                    break
+                if progress is not None:
+                    progress(done, total)
                 packed = embedded(self.embedder, [text for _, text in rows])
                 self._store(self.embedder, rows, packed, wait_s)
                 self.made += sum(map(bool, packed))
-        return len(rows)
+                done, before = done + len(rows), rows[-1][0]
+            self.error = ""
+        except (IndexBusy, Unavailable):
+            pass  # what is written can be found by its words, and the next refresh goes on
+        except (AutopoiesisError, OSError) as error:
+            self.error = str(error)
+        if total and progress is not None:
+            progress(total, total)
 
     def _refreshed(
         self, progress: Progress | None, paths: Sequence[str] | None, rebuild: str, wait_s: float
     ) -> IndexReport:
         """Refresh, and compute the vectors of a quick model that are missing."""
         report = self._refresh(progress, paths, rebuild, wait_s)
-        total = left = 0 if self._is_slow or report.vectors or report.stopped else report.waiting
-        before, why = self.made, report.vectors
+        if self._is_slow or report.vectors or report.stopped or not report.waiting:
+            return report
+        before = self.made
+        self.embed(progress, wait_s)
+        return replace(report, embedded=self.made - before, vectors=self.error, waiting=0)
+
+    def _model(self) -> tuple[tuple[str, int] | None, str]:
+        """The id and dimensions of the model; without them, why, in one clause."""
         try:
-            while left > 0 and not self._stopping():
-                if progress is not None:
-                    progress(total - left, total)
-                left = left - done if (done := self.embed_some(wait_s)) else 0
-        except (Computing, IndexBusy, Unavailable):
-            pass  # another program does it, or what is written can be found by its words
-        except EmbeddingFailed as error:
-            why = str(error)
-        if total and progress is not None:
-            progress(total, total)
-        return replace(report, embedded=report.embedded + self.made - before, vectors=why, waiting=0)
+            if self.embedder is not None:
+                return (self.embedder.id, self.embedder.dimensions), ""
+        except EMBEDDING_FAULTS as error:
+            return None, f"the embedding model failed ({error})"
+        return None, self._without_vectors
 
     @contextlib.contextmanager
     def exclusive(self, wait_s: float | None = None) -> Iterator[None]:

@@ -10,8 +10,44 @@ import apsw
 
 from engine.search import schema
 from engine.search.scripts import searchable
-from engine.search.wording import parts_of
 from engine.startup.lazy import expression
+
+_QUOTED = (">", "\\>")
+_HUMP = expression(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_WORD = expression(r"[A-Za-z0-9]{4,}")
+_PIECE = expression(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_SHORTEST = 3
+
+
+def wording(text: str) -> tuple[str, str]:
+    """A text's prose and its quoted lines (``> …``), whose words count less.
+
+    A turn of a coding session consists of a few sentences and much tool output, which contains every word of
+    a project sooner or later. What the user or the agent writes shows what a turn is about; tool output and
+    quotations hardly do. (Of 198 commits, 176 find something of the session that made them in 2,048 tokens,
+    and 173 if quotations count as prose.)
+    """
+    if ">" not in text:
+        return text, ""
+    lines = text.split("\n")
+    quoted = [line for line in lines if line.startswith(_QUOTED)]
+    if not quoted:
+        return text, ""
+    return "\n".join([line for line in lines if not line.startswith(_QUOTED)]), "\n".join(quoted)
+
+
+def parts_of(run: str) -> str:
+    """The words in the camel-case identifiers of a run of letters, with spaces between them.
+
+    ``getRewindPoints`` can be found by *rewind* and by *points*; the index's tokenizer already splits
+    ``snake_case`` and ``kebab-case``. (The sessions that made 99 commits have a mean reciprocal rank of .59,
+    and of .57 without.)
+    """
+    if not _HUMP.search(run):
+        return ""
+    names = (name for name in _WORD.findall(run) if _HUMP.search(name))
+    return " ".join(part for name in names for part in _PIECE.findall(name) if len(part) >= _SHORTEST)
+
 
 RUN = expression(r"[^\x00-/:-@\[-`{-\x7f]+")
 """``unicode61`` splits at all other ASCII characters; the tokenizer itself handles the rest."""
@@ -52,16 +88,17 @@ class Terms:
 
     def __init__(self) -> None:
         self._tokenizer = tokenizer()
-        self.known: dict[int, Run] = {}
-        """By a hash of the run."""
+        self._known: dict[str, Run] = {}
 
-    def learn(self, key: int, run: str) -> Run:
-        """Tokenize a run and keep it."""
-        if len(self.known) > _MOST_RUNS:
-            self.known.clear()
-        parts = parts_of(run)
-        found = Run(self._tokenize(run), parts, self._tokenize(parts) if parts else ())
-        self.known[key] = found
+    def of(self, run: str) -> Run:
+        """What a run contributes."""
+        found = self._known.get(run)
+        if found is None:
+            if len(self._known) > _MOST_RUNS:
+                self._known.clear()
+            parts = parts_of(run)
+            found = Run(self._tokenize(run), parts, self._tokenize(parts) if parts else ())
+            self._known[run] = found
         return found
 
     def of_query(self, word: str) -> list[int]:

@@ -1,10 +1,10 @@
-"""Stores the vectors in memory.db and keeps a sample of them, which represents all (spec 7.2)."""
+"""Stores the vectors in memory.db, and their signs, by which they are found (spec 7.2)."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import shake_256
 from typing import TYPE_CHECKING
@@ -22,41 +22,27 @@ if TYPE_CHECKING:
     from engine.search.embeddings import Embedder
 
 NOTHING_TO_EMBED = -1
-"""``chunks.vector_sum`` of a text for which the model returns no vector."""
+"""``vectors.sum`` of a text for which the model returns no vector."""
 
 SAMPLE = 1_024
-"""Maximum number of vectors in the sample, of which there is at least an eighth."""
+"""Maximum number of vectors that represent all: those with the smallest sums."""
 PLANES = 1_024
 """Bits of a vector's signs. Of the 100 nearest chunks, some 90 are among the 300 nearest by 1,024 signs, and
 60 among those by one sign for each of 192 dimensions."""
-_SUMS = 1 << 32
 
 
-def are_from(connection: apsw.Connection, embedder: Embedder) -> bool:
+def are_from(connection: apsw.Connection, embedder: Embedder | None) -> bool:
     """Whether the stored vectors are from this model; ``False`` if its id cannot be determined."""
     try:
-        name = embedder.id
+        wanted = embedder and (embedder.id, str(embedder.dimensions))
     except EMBEDDING_FAULTS:
         return False
     meta = schema.all_meta(connection)
-    return (meta["embedder"], meta["dimensions"]) == (name, str(embedder.dimensions))
-
-
-def prepare(connection: apsw.Connection, embedder: Embedder) -> None:
-    """Set up the table for this model and delete vectors of another model. Call within a transaction."""
-    if not are_from(connection, embedder):
-        connection.execute(
-            "UPDATE chunks SET vector_sum = NULL, vector = x'' WHERE vector_sum IS NOT NULL;"
-            " DELETE FROM sample"
-        )
-        schema.create_signs(connection, PLANES)
-        schema.set_meta(connection, "embedder", embedder.id)
-        schema.set_meta(connection, "dimensions", str(embedder.dimensions))
-        schema.set_meta(connection, "sampled", str(_SUMS))
+    return wanted == (meta["embedder"], meta["dimensions"])
 
 
 def sum_of(vector: bytes) -> int:
-    """The value of ``chunks.vector_sum`` for a packed vector."""
+    """The value of ``vectors.sum`` for a packed vector."""
     return zlib.crc32(vector) if vector else NOTHING_TO_EMBED
 
 
@@ -70,73 +56,67 @@ def signs_of(vectors: Floats) -> NDArray[numpy.uint8]:
     return numpy.packbits(vectors @ _planes(vectors.shape[1]) > 0, axis=1)
 
 
+def packed_signs(packed: Sequence[bytes]) -> list[bytes | None]:
+    """The signs of packed vectors; ``None`` for an empty one."""
+    import numpy  # noqa: PLC0415 — as above
+
+    there = [vector for vector in packed if vector]
+    values = numpy.frombuffer(b"".join(there), dtype=numpy.int8).astype(numpy.float32)
+    signs = iter(signs_of(values.reshape(len(there), -1)) if there else ())
+    return [next(signs).tobytes() if vector else None for vector in packed]
+
+
 @lru_cache(maxsize=4)
 def _planes(dimensions: int) -> Floats:
     """Random planes, the same in every process and on every machine: float32 ``[dimensions, PLANES]``."""
-    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+    import numpy  # noqa: PLC0415 — as above
 
     bits = numpy.frombuffer(shake_256(b"planes").digest(dimensions * PLANES // 8), dtype=numpy.uint8)
     return numpy.unpackbits(bits).reshape(dimensions, PLANES) * numpy.float32(2) - numpy.float32(1)
 
 
-def add(connection: apsw.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
-    """Index the packed vectors of chunks, by id. Call within a transaction."""
-    import numpy  # noqa: PLC0415 — the hook path searches by words and never needs it
+def store(
+    connection: apsw.Connection,
+    embedder: Embedder,
+    rows: Sequence[tuple[int, str]],
+    packed: Sequence[bytes],
+) -> None:
+    """Store the packed vectors of chunks, given by id and text, and delete those of another model.
 
-    found = [row for row in rows if row[1]]
-    if not found:
-        return
-    values = numpy.frombuffer(b"".join([vector for _, vector in found]), dtype=numpy.int8)
-    signs = [each.tobytes() for each in signs_of(values.reshape(len(found), -1).astype(numpy.float32))]
+    Call within a transaction.
+    """
+    if not are_from(connection, embedder):
+        connection.execute(
+            "DELETE FROM vectors; DROP TABLE IF EXISTS chunk_signs;"
+            f" CREATE VIRTUAL TABLE chunk_signs USING vec0 (chunk INTEGER PRIMARY KEY, signs BIT[{PLANES}])"
+        )
+        schema.set_meta(connection, "embedder", embedder.id)
+        schema.set_meta(connection, "dimensions", str(embedder.dimensions))
+    # A chunk may have been removed by now, or the index rebuilt, and its id reused.
+    waiting = {
+        chunk: embedded_text(*words)
+        for chunk, *words in connection.execute(
+            "SELECT id, speaker, heading, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
+            " AND NOT EXISTS (SELECT 1 FROM vectors WHERE chunk = id)",
+            (json.dumps([chunk for chunk, _ in rows]),),
+        )
+    }
+    found = [
+        (chunk, vector, signs)
+        for (chunk, text), vector, signs in zip(rows, packed, packed_signs(packed), strict=True)
+        if waiting.get(chunk) == text
+    ]
+    connection.executemany(
+        "INSERT INTO vectors VALUES (?, ?, ?)",
+        [(chunk, sum_of(vector), vector) for chunk, vector, _ in found],
+    )
     connection.executemany(
         "INSERT INTO chunk_signs (chunk, signs) VALUES (?, vec_bit(?))",
-        [(chunk, each) for (chunk, _), each in zip(found, signs, strict=True)],
+        [(chunk, signs) for chunk, _, signs in found if signs],
     )
-    below = int(schema.get_meta(connection, "sampled"))
-    sampled = [
-        (sum_of(vector), chunk, vector, each)
-        for (chunk, vector), each in zip(found, signs, strict=True)
-        if sum_of(vector) < below
-    ]
-    connection.executemany("INSERT INTO sample VALUES (?, ?, ?, ?)", sampled)
-    while sampled and connection.execute("SELECT count(*) FROM sample").get > SAMPLE and below > 1:
-        below //= 2
-        connection.execute("DELETE FROM sample WHERE vector_sum >= ?", (below,))
-        schema.set_meta(connection, "sampled", str(below))
 
 
 def remove(connection: apsw.Connection, chunks: Sequence[int]) -> None:
-    """Take chunks that have been deleted out of what ``add`` made. Call within a transaction."""
-    if not schema.get_meta(connection, "dimensions"):
-        return
-    connection.executemany("DELETE FROM chunk_signs WHERE chunk = ?", [(chunk,) for chunk in chunks])
-    if int(schema.get_meta(connection, "sampled")) == _SUMS:
-        return
-    if connection.execute("SELECT count(*) FROM sample").get < SAMPLE // 8:
-        left = max(int(connection.execute("SELECT chunks FROM totals").get), SAMPLE)
-        below = _SUMS * SAMPLE // (2 * left) if left > SAMPLE else _SUMS
-        connection.execute(
-            "INSERT OR IGNORE INTO sample SELECT vector_sum, id, vector, signs FROM chunks"
-            " CROSS JOIN chunk_signs ON chunk = id WHERE vector_sum >= 0 AND vector_sum < ?",
-            (below,),
-        )
-        schema.set_meta(connection, "sampled", str(below))
-
-
-def still_missing(connection: apsw.Connection, chunks: Sequence[int]) -> list[tuple[int, str]]:
-    """Those of some chunks that still have no vector: ids and texts to embed."""
-    rows = connection.execute(
-        "SELECT id, speaker, heading, text FROM chunks"
-        " WHERE vector_sum IS NULL AND id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(chunks)),),
-    )
-    return [(chunk, embedded_text(*words)) for chunk, *words in rows]
-
-
-def complete(connection: apsw.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
-    """Store packed vectors of chunks without one. Call within a transaction."""
-    connection.executemany(
-        "UPDATE chunks SET vector = ?, vector_sum = ? WHERE id = ?",
-        [(vector, sum_of(vector), chunk) for chunk, vector in rows],
-    )
-    add(connection, rows)
+    """Delete the signs of chunks. Call within a transaction."""
+    if chunks and schema.get_meta(connection, "dimensions"):
+        connection.executemany("DELETE FROM chunk_signs WHERE chunk = ?", [(chunk,) for chunk in chunks])

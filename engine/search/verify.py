@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 import apsw
 
 from engine.search import database, schema, vectors
-from engine.search.changes import file_digest
 from engine.search.facts import facts_of, numbers_in
 from engine.search.terms import Terms, number_of
+from engine.search.writer import file_digest
 
 if TYPE_CHECKING:
     from engine.search.state import State
@@ -91,39 +91,30 @@ def _words(connection: apsw.Connection, held: Mapping[int, int]) -> Iterator[str
 
 def _vectors(connection: apsw.Connection) -> Iterator[str]:
     dimensions = int(schema.get_meta(connection, "dimensions") or 0)
-    stored = 0
-    for chunk, vector, expected in connection.execute("SELECT id, vector, vector_sum FROM chunks"):
-        if not isinstance(vector, bytes) or (
-            vectors.sum_of(vector) != expected if vector else expected not in (None, vectors.NOTHING_TO_EMBED)
-        ):
+    count = stored = 0
+    for number, (chunk, vector, expected) in enumerate(
+        connection.execute("SELECT chunk, vector, sum FROM vectors"), 1
+    ):
+        if not isinstance(vector, bytes) or vectors.sum_of(vector) != expected:
             yield f"the vector of chunk {chunk} differs from what was written"
             return
         if vector and len(vector) != dimensions:
             yield f"its vectors have {len(vector)} dimensions instead of {dimensions or 'none'}"
             return
-        stored += bool(vector)
+        count, stored = number, stored + bool(vector)
+    if (count,) != connection.execute("SELECT vectors FROM totals").fetchone():
+        yield "its totals differ from what was written"
     if dimensions and database.load_vectors(connection) == "":
         signs = dict(
             cast("Iterator[tuple[int, bytes]]", connection.execute("SELECT chunk, signs FROM chunk_signs"))
         )
-        if len(signs) != stored or any(signs.get(each) != of for each, of in _signs(connection, dimensions)):
+        if len(signs) != stored or any(signs.get(each) != of for each, of in _signs(connection)):
             yield f"it contains {len(signs)} vectors for {stored} chunks, or others than were written"
-        strays = connection.execute(
-            "SELECT count(*) FROM sample LEFT JOIN chunks ON id = chunk"
-            " WHERE sample.vector IS NOT chunks.vector OR sample.vector_sum IS NOT chunks.vector_sum"
-        ).get
-        if strays or any(
-            signs.get(chunk) != of for chunk, of in connection.execute("SELECT chunk, signs FROM sample")
-        ):
-            yield "the sample of its vectors differs from what was written"
 
 
-def _signs(connection: apsw.Connection, dimensions: int) -> Iterator[tuple[int, bytes]]:
+def _signs(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
     """The signs that each chunk with a vector should have."""
-    import numpy  # noqa: PLC0415 — only for an index with vectors
-
-    rows = connection.execute("SELECT id, vector FROM chunks WHERE length(vector)")
+    rows = connection.execute("SELECT chunk, vector FROM vectors WHERE sum >= 0")
     while batch := list(islice(rows, _BATCH)):
-        packed = numpy.frombuffer(b"".join([vector for _, vector in batch]), dtype=numpy.int8)
-        found = vectors.signs_of(packed.reshape(-1, dimensions).astype(numpy.float32))
-        yield from zip((chunk for chunk, _ in batch), map(bytes, found), strict=True)
+        found = vectors.packed_signs([vector for _, vector in batch])
+        yield from ((chunk, signs) for (chunk, _), signs in zip(batch, found, strict=True) if signs)

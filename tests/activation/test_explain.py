@@ -165,7 +165,7 @@ BOTH = "would reach the gate at ≥ .25 and activate at ≥ .60; now"
         ),
         (likely((), 0.9, **row()), "no trigger matched, and watchers.policy.medium sets no threshold", ""),
         (spec((), 0.04), f"{UNMATCHED} .04 < .15", REACH),
-        (spec((), 0.2, similarity_threshold=0.25), f"{UNMATCHED} .20 < .25, the topic's own threshold", None),
+        (spec((), 0.2, similarity_threshold=0.25), f"{UNMATCHED} .20 < .25", None),
         *(
             (
                 case((), 0.9, direction="output"),
@@ -317,22 +317,22 @@ def test_a_row_is_explained(case: Candidate, reason: str, change: str | None) ->
         # Thresholds of topics and settings are named
         (
             likely((), 0.2, similarity_threshold=0.4),
-            f"{UNMATCHED} .20 < .40, the topic's own threshold",
+            f"{UNMATCHED} .20 < .40",
             None,
         ),
         (
             likely((), 0.5, activation_threshold=0.45),
-            f"{ACTIVE}score .50 ≥ .45, the topic's own threshold",
+            f"{ACTIVE}score .50 ≥ .45",
             None,
         ),
         (
             likely((), 0.4, watchers={"similarity_threshold": 0.5}),
-            f"{UNMATCHED} .40 < .50, watchers.similarity_threshold",
+            f"{UNMATCHED} .40 < .50",
             None,
         ),
         (
             likely((), 0.6, similarity_threshold=0.8, activation_threshold=0.5),
-            f"{ACTIVE}score .60 ≥ .50, the topic's own threshold",
+            f"{ACTIVE}score .60 ≥ .50",
             "below .50 it would be dropped",
         ),
         # The gate's answer between the thresholds
@@ -458,13 +458,13 @@ def dropped(name: str, score: float, verdict: Verdict = "dropped", **fields: Any
     [
         (
             [dropped("a", 0.17), dropped("b", 0.1)],
-            "no trigger matched; closest: a, score .17 < .25",
+            "no trigger matched",
         ),
         ([dropped("a", 0.17, gate_at=None, activate_at=None)], "no trigger matched"),
         ([dropped("a", 0.0)], "no trigger matched"),
         (
             [dropped("a", 0.2), dropped("b", 0.18, hits=HIT)],
-            "1 topic matched, but none was activated; closest: b, score .18 < .25",
+            "1 topic matched, but none was activated",
         ),
         (
             [dropped("a", 0.7, "manual", hits=HIT, gate_at=None, activate_at=None)],
@@ -479,6 +479,6 @@ def dropped(name: str, score: float, verdict: Verdict = "dropped", **fields: Any
         ),
     ],
 )
-def test_the_summary_names_the_closest_topic_if_none_is_active(rows: list[TopicTrace], text: str) -> None:
+def test_the_summary_says_why_no_topic_is_active(rows: list[TopicTrace], text: str) -> None:
     funnel = Funnel(len(rows), sum(1 for row in rows if row.hits), 0, 0, 0)
-    assert summary(rows, funnel, "input", empty=False) == f"nothing active: {text}"
+    assert summary(rows, funnel, empty=False) == f"nothing active: {text}"

@@ -33,14 +33,13 @@ from engine.activation.gate import (
     read_answer,
     ruled,
 )
-from engine.activation.trace import Direction, GateOutcome, TriggerHit
+from engine.activation.trace import GateOutcome, TriggerHit
 from engine.errors import GateError
 from engine.providers.chat import ChatReply, ChatRequest, Usage
 from engine.providers.keys import GATE
 from engine.settings.model import GateSettings
 from engine.store.faults import fail, trip
-from engine.topics.model import Topic
-from tests.activation.support import PR_INSTRUCTIONS, pattern, pr_topic, topic, workspace_files
+from tests.activation.support import PR_INSTRUCTIONS, topic, workspace_files
 from tests.cases import each_case
 
 Answerer = Callable[[GateQuestion, float], Awaitable[GateOutcome]]
@@ -442,61 +441,16 @@ def test_closing_the_gate_closes_the_connections_of_its_loop() -> None:
 
 # The local gate and the agent's
 
-SPEC_MESSAGE = "Can you review the PR that just came in?"
-UNRELATED = (
-    "I read a review of the new restaurant on the corner, the pasta is supposed to be great and the wine "
-    "list long, so shall we go there on Friday with the others from the climbing group, or is it too late?"
-)
-MANY = ["review", "PR", "pull request", "prs"]
-
-
-def is_ruled(
-    known: Topic,
-    message: str,
-    matched: list[str],
-    similarity: float,
-    *,
-    kind: str = "pattern",
-    direction: Direction = "input",
-) -> bool:
-    hits = [TriggerHit(0, kind, text) for text in matched]
-    return ruled(known, hits, similarity, message, profile_of(known), direction) >= 0.5
-
 
 @each_case(
-    ("message", "matched", "similarity", "expected"),
-    [
-        # A short request passes with little similarity, one word in a long message about something else not.
-        *((SPEC_MESSAGE, matched, 0.0, True) for matched in (["review"], ["PR"], ["review", "PR"])),
-        (SPEC_MESSAGE, ["review"], 6.0, True),
-        (UNRELATED, ["review"], 0.0, False),
-        # With few topics, TF-IDF rates "the" and "a" so highly that such a message can reach .5.
-        (UNRELATED, ["review"], 3.3, False),
-        (UNRELATED, ["review", "Review "], 0.0, False),
-        (f"{SPEC_MESSAGE} {UNRELATED}", MANY, 1.0, True),
-        ("is it the one or the other?", [], 6.0, False),
-        # Similarity alone needs clearly more than the threshold.
-        ("check whether tests cover the change and comment on secrets in the diff", [], 1.3, False),
-        ("check whether tests cover the change and comment on secrets in the diff", [], 3.0, True),
-        ("", [], 0.0, False),
-        ("?!", ["?"], 0.0, True),
-    ],
+    ("matched", "similarity", "expected"),
+    [(["review"], 0.0, True), ([], 0.0, False), ([], 1.3, False), ([], 2.0, True), ([], 9.0, True)],
 )
-def test_the_fixed_rule(message: str, matched: list[str], similarity: float, expected: bool) -> None:
-    assert is_ruled(pr_topic(), message, matched, similarity) is expected
-
-
-@each_case("kind", ["language", "sentiment", "url", "glob"])
-def test_a_trigger_about_the_whole_message_is_enough(kind: str) -> None:
-    assert is_ruled(topic("deutsch", "Answer in German."), "Wie ist das Wetter?", ["x"], 0.0, kind=kind)
-
-
-def test_a_trigger_made_for_the_output_is_enough_on_output_only() -> None:
-    long_answer = "Here is the script you asked for: " + " ".join(f"word{n}" for n in range(300)) + " print x"
-    for scope in ("output", "both"):
-        watcher = topic("python-3", "Use Python 3.", triggers=(pattern(r"print ", scope=scope),))
-        found = is_ruled(watcher, long_answer, ["print "], 0.0, direction="output")
-        assert found is (scope == "output")
+def test_by_the_fixed_rule_a_trigger_is_enough_and_similarity_takes_twice_the_threshold(
+    matched: list[str], similarity: float, expected: bool
+) -> None:
+    hits = [TriggerHit(0, "pattern", text) for text in matched]
+    assert (0.5 <= ruled(hits, similarity) <= 1.0) is expected
 
 
 @each_case(("probability", "expected"), [(0.3, "no"), (0.4999, "no"), (0.5, "yes"), (0.58, "yes")])

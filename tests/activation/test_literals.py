@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.activation.literals import needs
+from engine.activation.patterns import needs
 from engine.activation.scan import fold
 from engine.topics.expressions import compile_expression
 from engine.topics.fields import word_set

@@ -65,7 +65,7 @@ def test_all_kinds_of_triggers_are_matched_together() -> None:
         pattern("deploy"),
         Trigger("keywords", words=("roll back",)),
         Trigger("glob", match="*.py"),
-        Trigger("code", words=("python",)),
+        Trigger("code", words=("py",)),
         Trigger("language", words=("de",)),
         Trigger("mention", words=("@silas",)),
         Trigger("url", words=("github.com",)),

@@ -178,7 +178,7 @@ def test_a_trace_of_many_topics_keeps_the_relevant_rows() -> None:
     many[8] = topic("t0008", "nothing", forced=False)
     trace = pipeline(*many).process("zebra word900 unheard of")
     names = {row.topic for row in trace.rows}
-    assert trace.funnel.topics == 1200 and trace.active[0] == "t0007"
+    assert trace.funnel.topics == 1200 and "t0007" in trace.active
     assert {"t0007", "t0008", "t0900"} <= names
     assert NEAREST_ROWS <= len(trace.rows) <= NEAREST_ROWS + 3
     assert len(pipeline(*many[:500]).process("zebra").rows) == 500

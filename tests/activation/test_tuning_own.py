@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.activation.policy import Thresholds, thresholds_of
-from engine.activation.tuning.own import (
+from engine.activation.tuning.table import (
     OwnThresholds,
     own_thresholds,
     rounded,

@@ -11,8 +11,7 @@ import numpy as np
 
 from engine.activation.decisions import Decision
 from engine.activation.policy import Thresholds, decide
-from engine.activation.tuning.own import own_thresholds
-from engine.activation.tuning.table import MessageTable, messages_in
+from engine.activation.tuning.table import MessageTable, messages_in, own_thresholds
 from engine.settings.model import PolicyRow, WatcherSettings
 from engine.topics.model import Topic, Trigger, TriggerType
 from tests.activation.support import topic

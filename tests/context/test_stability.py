@@ -272,14 +272,6 @@ def test_the_clock_does_not_reach_the_prefix_of_the_sample(sample: Path) -> None
 NO_VOLATILE: tuple[CompileRequest, dict[str, bytes]] = (CompileRequest(message="Hello", today=TODAY), {})
 
 
-def test_a_renamed_file_is_reported_as_moved() -> None:
-    text = Page("", ("I am.",))
-    before = Stable({"knowledge/identity/voice.md": text, MEMORY: Page("", ("- a fact",))})
-    after = Stable({"knowledge/identity/tone.md": text, MEMORY: Page("", ("- a fact",))})
-    found = break_between(prefix_of(before, NO_VOLATILE), prefix_of(after, NO_VOLATILE))
-    assert (found.what, found.source) == ("moved", "knowledge/identity/tone.md")
-
-
 def test_a_replaced_file_is_reported_once() -> None:
     before = Stable({"knowledge/identity/USER.md": Page("", ("You.",))})
     after = Stable({"knowledge/identity/voice.md": Page("", ("Calm.",))})

@@ -178,28 +178,15 @@ def test_the_users_own_prices_override_single_fields(table: PriceTable, tmp_path
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        (
-            "models:\n  gpt-6-sol: {input: 1, outptu: 5}\n",
-            2,
-            "gpt-6-sol: unknown field outptu; did you mean output?",
-        ),
-        (
-            "models:\n  gpt-6-sol:\n    input: cheap\n",
-            3,
-            "gpt-6-sol: input is 'cheap'; write a number such as",
-        ),
-        (
-            "models:\n  gpt-6-sol: {input: -1}\n",
-            2,
-            "gpt-6-sol: input is '-1'; write a number such as 0.25, 0 or more",
-        ),
-        ("models:\n  gpt-6-sol: {input: nan}\n", 2, "gpt-6-sol: input is 'nan'; write a number"),
-        ("models:\n  gpt-6-sol: {input: [1]}\n", 2, "gpt-6-sol: input is \"['1']\"; write a number"),
-        ("models:\n  gpt-6-sol: {ttl: 1.5}\n", 2, "gpt-6-sol: ttl is '1.5'; write a whole number, 0 or more"),
-        ("\nmodels:\n  mine: {input: 1}\n", 3, "mine: output is missing; add output: US dollars per million"),
-        ("models:\n  gpt-6-sol: 3\n", 2, "gpt-6-sol has no prices; write it as MODEL: {input: 1.00, output"),
-        ("models: 3\n", 1, "models is not a mapping; add below it: MODEL:"),
-        ("gpt-6-sol: {input: 1}\n", 1, "unknown entry gpt-6-sol; list prices under models:"),
+        ("models:\n  gpt-6-sol: {input: 1, outptu: 5}\n", 2, "gpt-6-sol: outptu cannot be '5'; write it as"),
+        ("models:\n  gpt-6-sol:\n    input: cheap\n", 3, "gpt-6-sol: input cannot be 'cheap'"),
+        ("models:\n  gpt-6-sol: {input: -1}\n", 2, "gpt-6-sol: input cannot be '-1'"),
+        ("models:\n  gpt-6-sol: {input: nan}\n", 2, "gpt-6-sol: input cannot be 'nan'"),
+        ("models:\n  gpt-6-sol: {input: [1]}\n", 2, "gpt-6-sol: input cannot be \"['1']\""),
+        ("models:\n  gpt-6-sol: {ttl: 1.5}\n", 2, "gpt-6-sol: ttl cannot be '1.5'"),
+        ("\nmodels:\n  mine: {input: 1}\n", 3, "mine: has no input and output"),
+        ("models: 3\n", 1, "lists no prices; list them below models: MODEL:"),
+        ("gpt-6-sol: {input: 1}\n", 1, "lists no prices"),
         ("models:\n  gpt-6-sol: {input: 1\n", 3, "is not valid YAML"),
         ("- 1\n", 1, "no 'key: value' lines"),
     ],
@@ -223,7 +210,7 @@ def test_valid_entries_count_despite_invalid_ones(tmp_path: Path) -> None:
 def test_an_unreadable_price_file_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "prices.yaml"
     path.write_bytes(b"models: \xff\n")
-    assert problems_of(PriceTable.load(path)) == [f"{path}: is not UTF-8 text; save it as UTF-8"]
+    assert problems_of(PriceTable.load(path))[0].startswith(f"{path}: cannot be read: ")
     path.unlink()
     assert PriceTable.load(path).problems == ()
     path.mkdir()

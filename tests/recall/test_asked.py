@@ -9,8 +9,8 @@ from pathlib import Path
 from engine.agents.log import KnownContext
 from engine.engine import Engine
 from engine.gateways.memory import Memory
+from engine.search.passages import whole_passages
 from engine.search.results import SearchResult
-from engine.search.whole import whole_passages
 from tests.recall.conftest import BEFORE, DAY, SUBJECTS, Say, asked, did, found, put_text
 
 FERRY, LEDGER, *_ = SUBJECTS

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from engine.search.facts import facts_of, numbers_in
 from engine.search.ranking import Found
-from engine.search.runs import Runs, spread
 from engine.search.table import Corpus, File, Row, Table, scales_of, table_of
-from engine.search.terms import Terms
+from engine.search.terms import RUN, Terms
 
 DIMENSIONS = 16
 WORDS = ("heron", "trout", "river", "herons", "Ann", "bread", "café", "the")
@@ -56,7 +55,6 @@ class FoundRow(NamedTuple):
     use: float
     lexical_rank: int | None
     vector_rank: int | None
-    cosine: float | None
 
 
 def rows(found: Found | None) -> list[FoundRow]:
@@ -71,7 +69,6 @@ def rows(found: Found | None) -> list[FoundRow]:
             *found.shares.tolist(),
             found.lexical_ranks,
             found.vector_ranks,
-            [None] * len(found) if found.cosines is None else found.cosines.tolist(),
             strict=True,
         )
     ]
@@ -175,6 +172,4 @@ def corpora(draw: st.DrawFn, *, most: int = 7) -> list[FileRow]:
 
 def term_numbers(known: Terms, text: str) -> list[int]:
     """The numbers of a text's terms in order, with repeats."""
-    runs = Runs(known, [text])
-    numbers, _ = spread([each.numbers for each in runs.kinds], runs.which)
-    return [int(number) for number in numbers]
+    return [number for run in RUN.findall(text) for number in known.of(run).numbers]

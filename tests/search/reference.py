@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from engine.search import bm25, ranking, relevance
+from engine.search import ranking
 from engine.search.facts import day_of, speaker_of
 from engine.search.ranking import Query
 from engine.search.terms import Terms
@@ -109,14 +109,14 @@ def _add_bm25(rows: Sequence[Row], query: Query, named: Collection[int]) -> None
         idf = math.log(1 + (len(rows) - len(holders) + 0.5) / (len(holders) + 0.5))
         for row in holders:
             times = min(row.counts[term], 255) / 5
-            saturation = bm25.K1 * (1 - bm25.B + bm25.B * row.length / mean)
+            saturation = ranking.K1 * (1 - ranking.B + ranking.B * row.length / mean)
             weight = idf * (ranking.NAME if term in named else 1.0)
-            row.bm25 += weight * (bm25.K1 + 1) * times / (times + saturation)
+            row.bm25 += weight * (ranking.K1 + 1) * times / (times + saturation)
 
 
 def _key_term_shares(rows: Sequence[Row], query: Query) -> dict[int, float]:
     """The share of the query's key terms that each chunk contains, weighted by rarity."""
-    count = len(rows) + relevance.PRIOR
+    count = len(rows) + ranking.PRIOR
     rarest = math.log(1 + (count - 0.5) / 1.5)
     key_term_shares = {id(row): 0.0 for row in rows}
     total = 0.0
@@ -146,7 +146,7 @@ def _file_scores(rows: Sequence[Row], query: Query, allowed: Collection[str]) ->
         holders = sum(row.counts[term] > 0 for row in rows)
         idf = math.log(1 + (len(rows) - holders + 0.5) / (holders + 0.5))
         for path, number in times.items():
-            floor = bm25.FILE_K1 * (1 - bm25.FILE_B + bm25.FILE_B * lengths[path] / mean)
+            floor = ranking.FILE_K1 * (1 - ranking.FILE_B + ranking.FILE_B * lengths[path] / mean)
             scores[path] += idf * number / (number + floor)
     best = max((score for path, score in scores.items() if path in allowed), default=0.0)
     return {path: score / best if best else 0.0 for path, score in scores.items()}

@@ -11,9 +11,10 @@ import pytest
 from filelock import FileLock
 
 from engine.errors import EmbeddingFailed
-from engine.search import backlog, database
+from engine.search import database
+from engine.search import index as indexes
 from engine.search.embeddings import packed
-from engine.search.memory_db import LOCK_NAME, VECTORS_LOCK_NAME
+from engine.search.memory_db import LOCK_NAME
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
 from tests.search.samples import FILES, BagOfWords, put
@@ -69,7 +70,7 @@ class SlowBag(BagOfWords):
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the waits."""
-    monkeypatch.setattr(backlog, "PATIENCE_S", 600.0)  # a refresh that waits for too many vectors hangs
+    monkeypatch.setattr(indexes, "PATIENCE_S", 600.0)  # a refresh that waits for too many vectors hangs
 
 
 @pytest.fixture
@@ -128,12 +129,12 @@ def test_a_new_model_is_used_as_soon_as_it_has_some_vectors(many: Workspace, ope
     assert 0 < status.vectors == sum(embedder.sizes) < chunks
     assert status.vectors_coming == f"{status.vectors} of {chunks} chunks have vectors"
     assert (status.without_vectors, status.embedder) == ("", "other")
-    assert index.search("word3")[0].vector_rank == 1, "its vector is in the first batch"
-    assert index.search("word150")[0].vector_rank is None, "without a vector it is found by its words"
+    assert index.search("word190")[0].vector_rank == 1, "the latest chunks are in the first batch"
+    assert index.search("word3")[0].vector_rank is None, "without a vector it is found by its words"
     assert index.verify(repair=False).sound
     embedder.go_on.set()
     assert index.finish_vectors() == ""
-    assert index.search("word150")[0].vector_rank == 1
+    assert index.search("word3")[0].vector_rank == 1
 
 
 @pytest.mark.both(False)
@@ -193,7 +194,7 @@ def test_a_chunk_that_reuses_an_id_gets_its_own_vector(workspace: Workspace, ope
     assert index.finish_vectors() == ""
     assert embedder.texts == 2
     connection = database.open_reader(workspace.database)
-    assert connection.execute("SELECT vector FROM chunks").fetchall() == [
+    assert connection.execute("SELECT vector FROM vectors").fetchall() == [
         (packed(BagOfWords().embed(["a walrus instead"]))[0],)
     ]
     connection.close()
@@ -259,22 +260,6 @@ def test_a_query_that_cannot_be_embedded_is_searched_by_words(filled: Workspace,
 
 
 @pytest.mark.both(False)
-def test_only_one_process_computes_vectors(many: Workspace, open_index: Open) -> None:
-    with FileLock(many.root / VECTORS_LOCK_NAME):
-        embedder = SlowBag()
-        index = open_index(many, embedder)
-        report = index.refresh()
-        assert index.finish_vectors() == "another program is computing them"
-        assert embedder.sizes == []
-        assert index.status().without_vectors == (
-            f"0 of {report.chunks} chunks have vectors: another program is computing them"
-        )
-    index.refresh()
-    assert index.finish_vectors() == ""
-    assert index.status().vectors == report.chunks
-
-
-@pytest.mark.both(False)
 def test_the_index_is_not_locked_while_vectors_are_computed(many: Workspace, open_index: Open) -> None:
     embedder = SlowBag(room=0)
     index = open_index(many, embedder)
@@ -304,7 +289,7 @@ def test_closing_stops_the_vectors_and_closes_the_model(many: Workspace, open_in
     assert embedder.asked.wait(60)
     index.close()
     assert embedder.closed
-    assert not [thread for thread in threading.enumerate() if thread.name == "search index vectors"]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("search index")]
 
 
 def test_a_read_only_index_computes_no_vectors(filled: Workspace, open_index: Open) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import apsw
 import numpy
 import pytest
 
@@ -155,25 +154,3 @@ def test_few_candidates_answer_as_all_chunks_do(
         monkeypatch.setattr(answer, name, number)
     monkeypatch.setattr(state, "MOST_MATCHES", 100)
     assert [(each.path, each.start_line) for each in index.search(query, 3)] == whole
-
-
-@pytest.mark.both(False)
-def test_a_sample_of_the_vectors_is_kept(
-    many: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "SAMPLE", 32)
-    index = open_index(many, BagOfWords(DIMENSIONS))
-    index.refresh()
-
-    def sampled() -> int:
-        connection = apsw.Connection(str(many.database))
-        stray = "SELECT count(*) FROM sample WHERE chunk NOT IN (SELECT id FROM chunks)"
-        assert connection.execute(stray).get == 0
-        return len(connection.execute("SELECT chunk FROM sample").fetchall())
-
-    assert 4 <= sampled() <= 32
-    for path in sorted(many.root.glob("knowledge/*/*.md"))[2:]:
-        path.unlink()
-    index.refresh()
-    assert sampled() >= 4, "it is taken again when few are left"
-    assert index.verify(repair=False).sound

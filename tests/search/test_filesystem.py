@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.search import database
-from engine.search.filesystem import is_shared
+from engine.search.database import is_shared
 from engine.store.paths import Workspace
 from tests.cases import each_case
 from tests.search.conftest import Open

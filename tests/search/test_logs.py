@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.search import changes
+from engine.search import writer
 from engine.search.chunks import MAX_TURN_CHARACTERS, split
 from engine.store.paths import Workspace
 from tests.search.conftest import Open
@@ -154,7 +154,7 @@ def test_a_too_large_log_is_skipped_and_named(
     workspace: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(workspace, CLAUDE, dump(*claude_log()))
-    monkeypatch.setattr(changes, "MAX_BYTES", 1000)
+    monkeypatch.setattr(writer, "MAX_BYTES", 1000)
     (skipped,) = open_index(workspace).refresh().skipped
     assert skipped.path == CLAUDE
     assert skipped.why.startswith("is larger than")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.search import bm25, ranking
+from engine.search import ranking
 from engine.search.ranking import SHARES, Query
 from engine.search.table import Corpus, Row, Table, table_of
 from engine.search.terms import Terms
@@ -184,18 +184,18 @@ def test_word_scores_are_bm25() -> None:
     memory = memory_of(
         *files_of([chunk("heron trout"), chunk("heron " * 3 + "bread " * 9)], [chunk("bread"), chunk("")])
     )
-    found = bm25.scores_of(*memory.table(), query(memory, "heron trout absent").key_terms)
+    found = ranking.scores_of(*memory.table(), query(memory, "heron trout absent").key_terms)
     # By hand: 4 chunks of 2, 12, 1 and 0 words, 3.75 on average; heron in 2, trout in 1 of them.
     heron, trout = numpy.log(1 + 2.5 / 2.5), numpy.log(1 + 3.5 / 1.5)
-    short, long = (bm25.K1 * (1 - bm25.B + bm25.B * words / 3.75) for words in (2, 12))
-    most = bm25.K1 + 1
+    short, long = (ranking.K1 * (1 - ranking.B + ranking.B * words / 3.75) for words in (2, 12))
+    most = ranking.K1 + 1
     expected = [most * (heron + trout) / (1 + short), most * heron * 3 / (3 + long), 0, 0]
     assert found.tolist() == pytest.approx(expected)
 
 
 def test_words_of_headings_and_extra_terms_count_by_their_weights() -> None:
     memory = memory_of(*files_of([chunk("heron")], [chunk(heading="heron")], [chunk(about="heron")]))
-    found = bm25.scores_of(*memory.table(), query(memory, "heron").key_terms)
+    found = ranking.scores_of(*memory.table(), query(memory, "heron").key_terms)
     assert found[0] == found[2] > found[1] > 0
 
 
@@ -217,7 +217,6 @@ def test_meaning_is_the_deviation_from_the_mean_similarity() -> None:
     cosines = numpy.array([1.0, *[1 / numpy.sqrt(10_001)] * 8])
     above = (1 - cosines.mean()) / cosines.std()
     assert found[1].meaning == pytest.approx(0.8 * above / 6, rel=1e-5)
-    assert found[1].cosine == pytest.approx(1.0)
     assert found[1].words == 0
 
 
@@ -403,13 +402,13 @@ def test_ranks_are_by_words_alone_and_by_meaning_alone() -> None:
     for number, one in found.items():
         above = sum(value > by_words[number] for value in by_words.values())
         assert one.lexical_rank == (above + 1 if by_words[number] else None)
-    assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3 if found[2].cosine else None]
+    assert [found[number].vector_rank for number in (1, 3, 2)] == [1, 2, 3]
     assert found[5].vector_rank is None
     assert found[2].lexical_rank == found[3].lexical_rank
     only = memory.rank(query(memory, "heron trout", vector=[1, 0], with_ranks=True), among={"a"})
     assert min(one.lexical_rank or 99 for one in only) == 1
     without = memory.rank(query(memory, "heron", with_ranks=True))
-    assert {(one.vector_rank, one.cosine) for one in without} == {(None, None)}
+    assert {one.vector_rank for one in without} == {None}
 
 
 def test_chunks_without_a_vector_have_no_vector_rank() -> None:

@@ -238,7 +238,7 @@ def test_a_refreshed_index_equals_a_fresh_one(filled: Workspace, open_index: Ope
 def test_files_that_cannot_be_indexed_are_skipped_with_a_reason(
     filled: Workspace, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.search.changes.MAX_BYTES", 10_000)
+    monkeypatch.setattr("engine.search.writer.MAX_BYTES", 10_000)
     put(filled, "knowledge/reference/big.md", "zeppelin " * 2000)
     put(filled, "knowledge/reference/binary.md", b"zeppelin \0\1\2")
     put(filled, "knowledge/reference/latin1.md", b"caf\xe9 zeppelin \xff\n")
@@ -376,7 +376,9 @@ def test_with_a_failing_model_search_uses_words(filled: Workspace, open_index: O
     assert (report.embedded, report.added) == (0, len(FILES))
     assert report.vectors == "the embedding model failed (quota exceeded)"
     assert index.search("rye bread")[0].lexical_rank == 1
-    assert index.status().without_vectors == "the embedding model failed (quota exceeded)"
+    assert index.status().without_vectors == (
+        f"0 of {report.chunks} chunks have vectors: the embedding model failed (quota exceeded)"
+    )
     index = open_index(filled, BagOfWords())
     assert index.refresh().embedded == report.chunks
 

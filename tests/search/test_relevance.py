@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from engine.search.relevance import (
+from engine.search.ranking import (
     ALONE,
     CONTEXT,
     CONTEXT_TERMS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
-from engine.search.wording import parts_of, wording
+from engine.search.terms import parts_of, wording
 from tests.cases import each_case
 
 

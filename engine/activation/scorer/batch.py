@@ -16,13 +16,11 @@ from engine.activation.scorer.fitted import (
     logits_of,
     parts_of_message,
 )
-from engine.activation.scorer.store import fingerprint
 from engine.activation.scorer.words import Terms, terms_of, words_of
 from engine.activation.signals import probability_of
 from engine.activation.similarity import Batch
 
 if TYPE_CHECKING:
-    from engine.activation.scorer.store import FitStore
     from engine.activation.scorer.texts import TopicTexts
     from engine.activation.scorer.words import Floats
     from engine.activation.similarity import Hits
@@ -43,7 +41,6 @@ class CalibratedBatch(Batch):
     Args:
         known: Returns the state of the scorer.
         fit: Fits texts of topics.
-        store: Keeps the scores of labels between processes.
     """
 
     def __init__(
@@ -51,14 +48,12 @@ class CalibratedBatch(Batch):
         known: Callable[[], Known],
         fit: Callable[[Mapping[str, Topic], Sequence[TopicTexts]], Fitted],
         vectors: TokenVectors,
-        store: FitStore | None,
     ) -> None:
         self._known = known
         self._fit = fit
         self._vectors = vectors
-        self._store = store
         self._read: dict[str, tuple[Terms, Floats]] = {}
-        self._key = ""
+        self._texts: tuple[TopicTexts, ...] = ()
         self._names: tuple[str, ...] = ()
         self._held_out: dict[str, Floats] = {}
 
@@ -75,31 +70,22 @@ class CalibratedBatch(Batch):
             total = kept.get(text, totals[row]) if text in labels else totals[row]
             logits = dict(zip(known.topics, logits_of(total, text, hits, known)[0].tolist(), strict=True))
             found[row] = [probability_of(logits[name]) if name in logits else 0.0 for name in topics]
-        return found, not labels or self._key == self._key_of(known)
+        return found, not labels or self._texts == known.texts
 
     def prepare(self, messages: Sequence[tuple[str, Hits]]) -> None:
         """Fits the topics ``FOLDS`` times for ``score``, which takes seconds, unless it was done before."""
         known = self._known()
-        key = self._key_of(known)
-        if key == self._key:
+        if known.texts == self._texts:
             return
         hits = dict(messages)
         labels = sorted(labels_in(known.texts), key=hash_of)
         names = known.fitted.names
-        store = self._store
-        totals = None if store is None else store.load_held_out(key, (len(labels), len(names) + 1))
-        if totals is None:
-            totals = numpy.zeros((len(labels), len(names) + 1), dtype=numpy.float32)
-            for fold in range(min(FOLDS, len(labels))):
-                ours = labels[fold::FOLDS]
-                fitted = self._fit(known.topics, without(known.texts, ours))
-                totals[fold::FOLDS] = self._totals(fitted, [(text, hits.get(text, {})) for text in ours])
-            if store is not None:
-                store.save_held_out(key, totals)
-        self._names, self._held_out, self._key = names, dict(zip(labels, totals, strict=True)), key
-
-    def _key_of(self, known: Known) -> str:
-        return fingerprint(known.texts, f"{FOLDS} {self._vectors.version}")
+        totals = numpy.zeros((len(labels), len(names) + 1), dtype=numpy.float32)
+        for fold in range(min(FOLDS, len(labels))):
+            ours = labels[fold::FOLDS]
+            fitted = self._fit(known.topics, without(known.texts, ours))
+            totals[fold::FOLDS] = self._totals(fitted, [(text, hits.get(text, {})) for text in ours])
+        self._names, self._held_out, self._texts = names, dict(zip(labels, totals, strict=True)), known.texts
 
     def _totals(self, fitted: Fitted, messages: Sequence[tuple[str, Hits]]) -> Floats:
         """The log-odds of each class of the fit, up to a constant, ``[messages, classes]``."""

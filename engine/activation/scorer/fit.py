@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import randomized_svd
 
-from engine.activation.scorer.evidence import AGAINST
-from engine.activation.scorer.fitted import MEANING_SHARE, PARTS_SHARE, Fitted, trigger_code
+from engine.activation.scorer.fitted import AGAINST, MEANING_SHARE, PARTS_SHARE, Fitted, trigger_code
 from engine.activation.scorer.texts import REFUSED, TopicTexts, refused_in, rows_of
 from engine.activation.scorer.words import Terms, terms_of, words_of
 

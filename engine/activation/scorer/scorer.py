@@ -195,7 +195,7 @@ class CalibratedScorer:
         """Scores many messages at once."""
         from engine.activation.scorer.batch import CalibratedBatch  # noqa: PLC0415 — only for many messages
 
-        return CalibratedBatch(lambda: self._known, self._fit, self._vectors, self._store)
+        return CalibratedBatch(lambda: self._known, self._fit, self._vectors)
 
     def _fit(self, topics: Mapping[str, Topic], texts: Sequence[TopicTexts]) -> Fitted:
         if not texts:

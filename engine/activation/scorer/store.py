@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -24,11 +23,9 @@ from engine.store import checked
 from engine.store.files import lock_place
 
 if TYPE_CHECKING:
-    from engine.activation.scorer.words import Floats
     from engine.store.files import Files
 
 FIT_PATH = "scratch/similarity.fit"
-HELD_OUT_PATH = "scratch/held-out.fit"
 LOCK_NAME = "scratch/.fit.lock"
 """Held by a process that fits."""
 _FORM = 6
@@ -93,18 +90,6 @@ class FitStore:
         for each in ARRAYS:
             numpy.save(stream, getattr(fitted, each))
         checked.save(self._files, FIT_PATH, f"{head}\n".encode(), stream.getvalue())
-
-    def load_held_out(self, name: str, shape: tuple[int, int]) -> Floats | None:
-        """What ``save_held_out`` stored under this name; ``None`` if it is another or damaged."""
-        head = b"%s\n" % name.encode()
-        data = checked.load(self._files, HELD_OUT_PATH, head)
-        if data is None or len(data) != checked.SUM + len(head) + 4 * math.prod(shape):
-            return None
-        return numpy.frombuffer(data, numpy.float32, offset=checked.SUM + len(head)).reshape(shape)
-
-    def save_held_out(self, name: str, totals: Floats) -> None:
-        """Stores the log-odds of labelled messages by fits without them; errors are ignored."""
-        checked.save(self._files, HELD_OUT_PATH, b"%s\n" % name.encode(), totals.tobytes())
 
 
 def _is_sound(fitted: Fitted, dimensions: int) -> bool:

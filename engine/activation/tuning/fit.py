@@ -15,7 +15,6 @@ import numpy as np
 
 from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
-from engine.activation.tuning.own import rounded
 from engine.activation.tuning.replay import (
     NOISE_OFFERED,
     USEFUL_OFFERED,
@@ -24,6 +23,7 @@ from engine.activation.tuning.replay import (
     figures_of,
     settled,
 )
+from engine.activation.tuning.table import rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

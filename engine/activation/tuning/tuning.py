@@ -17,15 +17,17 @@ from engine.activation.numbers import format_threshold
 from engine.activation.policy import Thresholds
 from engine.activation.trace import Message, TopicTrace
 from engine.activation.tuning.fit import Proposal, propose
-from engine.activation.tuning.own import (
+from engine.activation.tuning.table import (
+    ACTIVE,
+    MessageTable,
     OwnThresholds,
+    messages_in,
     own_thresholds,
     rounded,
     thresholds_in,
     today,
     with_thresholds,
 )
-from engine.activation.tuning.table import ACTIVE, MessageTable, messages_in
 from engine.errors import AutopoiesisError, TopicError
 from engine.store.change import commit_message
 from engine.store.paths import shown

@@ -41,8 +41,6 @@ CREATE TABLE models (
     name text NOT NULL,
     dimensions integer NOT NULL,
     rows bigint NOT NULL DEFAULT 0,     -- of vectors
-    lease timestamptz NOT NULL DEFAULT now(),  -- until when a holder computes missing vectors
-    leased integer,                     -- that holder
     used timestamptz NOT NULL DEFAULT now(),
     UNIQUE (name, dimensions)
 );
@@ -72,7 +70,7 @@ CREATE TABLE holdings (
     gone boolean NOT NULL DEFAULT false,
     category text NOT NULL,
     skipped text NOT NULL,              -- why the file has no version
-    sha256 text NOT NULL,               -- these five as in engine.search.changes.Known
+    sha256 text NOT NULL,               -- these five as in engine.search.writer.Known
     size bigint NOT NULL,
     mtime_ns bigint NOT NULL,
     ctime_ns bigint NOT NULL,

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _CONNECT_S = 2
 """The least that libpq waits."""
 _WRITE_S = 60.0
-_EXAMINED = 300
-"""Neighbours that pgvector keeps while it walks its graph: as many as a search asks for at most."""
+_EXAMINED = 1_000
+"""Neighbours that pgvector keeps while it walks its graph. Of the 100 nearest of 100,000 chunks of random
+words .97 are found then, and .85 with 300 neighbours."""
 _IDLE = 4
 _SLOW_S = 0.5
 _PAUSE_S = 5.0

@@ -24,13 +24,12 @@ import numpy
 from engine.errors import IndexFailed, RepositoryError
 from engine.search import state, vectors
 from engine.search.database import FAULTS
-from engine.search.embeddings import EMBEDDING_FAULTS, Computing
 from engine.search.postgres import schema
 from engine.search.postgres.place import machine_of, memory_of
 from engine.search.postgres.schema import READ_S
 from engine.search.postgres.writer import FORM, PostgresWriter, model_of
 from engine.search.reports import IndexReport, IndexStatus, Progress, Unavailable
-from engine.search.state import Scope, Word, columns, rarest, unit_rows
+from engine.search.state import Scope, Word, columns, rarest
 from engine.search.storage import Storage
 from engine.search.vectors import PLANES, signs_of
 from engine.search.verify import rows
@@ -43,16 +42,8 @@ if TYPE_CHECKING:
     from engine.search.table import Floats
 
 _VERIFY_S = 3_600.0
-_LEASE_S = 60
-"""For so long, other clones leave missing vectors to one that is computing them."""
-_STALE = 1 / 8
-"""Share of chunks added or removed after which a sample of many vectors is read again."""
 _VALUE = expression(r"(?<!:):([a-z]+)")
 
-_LARGE, _EXAMINED = 20_000, 1_000
-"""In an index with more chunks, pgvector keeps more neighbours while it walks its graph. Of the 100 nearest
-of 100,000 chunks of random words .97 are found then, and .85 with 300 neighbours; of 10,000 passages that
-people wrote, 300 find .99."""
 PACKED = "array_send(terms)"
 """Reads the terms of a chunk for ``unsigned``."""
 
@@ -119,52 +110,15 @@ class State(state.State):
         """
         return self.home.hidden_in(self)
 
-    @cached_property
-    def model(self) -> tuple[int, int, str]:
-        """The row id of the model in use, the number of its vectors, and its id; zeros without any."""
-        embedder = self.home.embedder
-        try:
-            if embedder is not None:
-                return (*model_of(self._server, embedder.id, embedder.dimensions), embedder.id)
-        except EMBEDDING_FAULTS:
-            pass  # whatever uses the model says why
-        return 0, 0, ""
+    def _model_of(self, embedder: Embedder) -> tuple[int, int]:
+        return model_of(self._server, embedder.id, embedder.dimensions)
 
-    def has_vectors_of(self, embedder: Embedder) -> bool:
-        """See ``state.State.has_vectors_of``."""
-        model, count, _ = self.model
-        return (count if embedder.is_slow else model) > 0
-
-    def _sample(self) -> Floats:
-        chunks, model = self.totals[0], self.model[0]
-        is_large = chunks > vectors.SAMPLE
-        key = model, math.log(chunks) // math.log1p(_STALE) if is_large else self.stamp
-        found = self.home.samples.get(key)
-        if found is None:
-            rows = self.query(
-                "SELECT vector FROM vectors WHERE model = :model AND sum >= 0 ORDER BY sum LIMIT :most",
-                model=model,
-                most=vectors.SAMPLE,
-            )
-            found = unit_rows((vector for (vector,) in rows), self.dimensions)
-            self.home.samples = {key: found}
-        return found
+    def _of_model(self) -> str:
+        return f"model = {self.model.id}"
 
     def stored(self, file: int) -> list[tuple[Any, ...]]:
         """See ``state.State.stored``."""
         return [(*row[:14], unsigned(row[14]), row[15]) for row in super().stored(file)]
-
-    def lacking(self) -> str:
-        """See ``state.State.lacking``."""
-        return f"NOT EXISTS (SELECT FROM vectors WHERE chunk = id AND model = {self.model[0]})"
-
-    def found_by_meaning(self) -> int:
-        """See ``state.State.found_by_meaning``."""
-        return self.model[1]
-
-    def missing(self) -> int:
-        """See ``state.State.missing``."""
-        return self.totals[0] - self.model[1] if self.model[2] else 0
 
     def problems(self) -> Iterator[str]:
         """What differs from what was written, one clause each; of other programs' files only the counts."""
@@ -182,7 +136,7 @@ class State(state.State):
             "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class"
             " WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
         )
-        return IndexStatus("ready", embedder=self.model[2], size=size, refreshed=self._refreshed)
+        return IndexStatus("ready", embedder=self.model.name, size=size, refreshed=self._refreshed)
 
     def all(self) -> list[int]:
         """See ``state.State.all``."""
@@ -217,8 +171,6 @@ class State(state.State):
     def by_vector(self, vector: Floats, count: int, scope: Scope) -> list[int]:
         """See ``state.State.by_vector``."""
         (signs,) = signs_of(vector[None, :])
-        if self.totals[0] > _LARGE:
-            self.query(f"SELECT set_config('hnsw.ef_search', '{_EXAMINED}', true)")
         values = self._values(scope)
         inside = ""
         if values["hidden"] or values["category"]:
@@ -232,7 +184,7 @@ class State(state.State):
             f" WHERE model + 0 = :model{inside} ORDER BY signs <~> :signs::bit({PLANES}) LIMIT :count"
             ") AS nearest ORDER BY distance, chunk",
             signs=bits(signs.tobytes()),
-            model=self.model[0],
+            model=self.model.id,
             count=count,
             **values,
         )
@@ -247,9 +199,8 @@ class State(state.State):
 
     def _selected(self) -> str:
         found = columns(terms=PACKED, vector="coalesce(vector, '')")
-        joined = (
-            f"LEFT JOIN vectors ON chunk = chunks.id AND model = {self.model[0] if self.dimensions else 0}"
-        )
+        model = self.model.id if self.dimensions else 0
+        joined = f"LEFT JOIN vectors ON chunk = chunks.id AND model = {model}"
         return f"SELECT {found} FROM wanted JOIN chunks USING (id) {joined}"
 
     def _rows(self, sql: str, **values: Any) -> Sequence[tuple[Any, ...]]:
@@ -290,8 +241,6 @@ class SharedIndex(Storage):
         super().__init__(*given, **options)
         self._url = url
         self.root: Path = self._workspace.root
-        self.samples: dict[Hashable, Floats] = {}
-        """The sample of the vectors last read."""
         self._hidden: tuple[Hashable, list[int]] = (None, [])
 
     @cached_property
@@ -326,9 +275,6 @@ class SharedIndex(Storage):
     def _store(
         self, embedder: Embedder, rows: list[tuple[int, str]], packed: list[bytes], wait_s: float
     ) -> None:
-        there = [vector for vector in packed if vector]
-        values = numpy.frombuffer(b"".join(there), dtype=numpy.int8).astype(numpy.float32)
-        signs = iter(vectors.signs_of(values.reshape(len(there), -1)) if there else ())
         with self._server.writing(wait_s) as server:
             server.execute(
                 "INSERT INTO vectors (model, chunk, sum, vector, signs)"
@@ -341,25 +287,9 @@ class SharedIndex(Storage):
                     [chunk for chunk, _ in rows],
                     [vectors.sum_of(vector) for vector in packed],
                     packed,
-                    [bits(next(signs).tobytes()) if vector else None for vector in packed],
+                    [bits(signs) if signs else None for signs in vectors.packed_signs(packed)],
                 ),
             )
-
-    @contextlib.contextmanager
-    def _computing(self, wait_s: float) -> Iterator[None]:
-        """See ``Storage._computing``; a clone that is lost excludes others for a minute."""
-        if self._is_slow:
-            with self.read() as state:
-                holder, model = state.holder, state.model[0]
-            with self._server.writing(wait_s) as server:
-                leased = server.execute(
-                    "UPDATE models SET lease = now() + make_interval(secs => %s), leased = %s WHERE id = %s"
-                    " AND (lease < now() OR leased = %s)",
-                    (_LEASE_S, holder, model, holder),
-                )
-            if not leased.rowcount:
-                raise Computing("another machine is computing them")
-        yield
 
     def hidden_in(self, state: State) -> list[int]:
         """The files that this clone does not see in a state; computed once for equal states."""
@@ -388,11 +318,7 @@ class SharedIndex(Storage):
     ) -> IndexReport:
         started = time.monotonic()
         self._server.prepare(wait_s)
-        model, why = None, self._without_vectors
-        try:
-            model = (self.embedder.id, self.embedder.dimensions) if self.embedder else None
-        except EMBEDDING_FAULTS as error:
-            why = f"the embedding model failed ({error})"
+        model, why = self._model()
         writer = PostgresWriter(
             self._server,
             machine_of(self.root, make=True),

@@ -14,12 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.redaction.detect import masked
-from engine.search import changes, chunks, schema
-from engine.search.changes import Change, Known, file_digest
+from engine.search import chunks, schema
 from engine.search.facts import facts_of
 from engine.search.postgres.schema import READ_S
 from engine.search.sources import Source
-from engine.search.writer import Read, Writer, packed_passages
+from engine.search.writer import Change, Known, Read, Writer, compared, file_digest, opened, packed_passages
 from engine.store.paths import PRIVATE
 
 if TYPE_CHECKING:
@@ -200,7 +199,7 @@ class PostgresWriter(Writer):
             batch = [
                 each
                 if each[1] is not None or each[0].skipped or each[0].source.path in made
-                else changes.opened(self._files, each[0].source, None)
+                else opened(self._files, each[0].source, None)
                 for each in batch
             ]
             made = self._made(server, [change for change, _ in batch])
@@ -263,7 +262,7 @@ class PostgresWriter(Writer):
                 " WHERE file_id = %s ORDER BY position",
                 (before,),
             ).fetchall()
-        change = changes.compared(replace(change, contents=contents), stored)
+        change = compared(replace(change, contents=contents), stored)
         digest = file_digest((path, category, contents.date, ""), change.rows)
         values = (change.sha256, contents.date, digest)
         if is_alone:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from engine.activation.labelled import Labelled
-from engine.activation.scorer.batch import CalibratedBatch
 from engine.activation.scorer.scorer import CalibratedScorer
-from engine.activation.scorer.store import HELD_OUT_PATH, FitStore
 from engine.activation.trace import TriggerHit
-from tests.activation.support import pr_topic, topic, workspace_files
+from tests.activation.support import pr_topic, topic
 
 TOPICS = (
     pr_topic(examples=("look at my pull request", "is this diff fine?", "review what I pushed")),
@@ -30,8 +26,8 @@ MESSAGES = [
 ]
 
 
-def scorer(store: FitStore | None = None, **labelled: Labelled) -> CalibratedScorer:
-    made = CalibratedScorer(store=store, labelled=lambda: labelled)
+def scorer(**labelled: Labelled) -> CalibratedScorer:
+    made = CalibratedScorer(labelled=lambda: labelled)
     made.update(TOPICS)
     return made
 
@@ -47,21 +43,11 @@ def test_scores_are_those_of_single_messages() -> None:
     assert single.batch().score(NAMES, [])[0].shape == (0, 2)
 
 
-def test_fits_without_labels_are_kept_until_labels_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = workspace_files(tmp_path)
-    first = scorer(FitStore(files), lunch=Labelled(noise=(TABLE,))).batch()
-    first.prepare(MESSAGES)
-    known = first.score(NAMES, MESSAGES)[0]
-    assert (tmp_path / HELD_OUT_PATH).exists()
+def test_fits_without_labels_are_kept_until_labels_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = scorer(lunch=Labelled(noise=(TABLE,))).batch()
+    batch.prepare(MESSAGES)
+    known = batch.score(NAMES, MESSAGES)[0]
     fits: list[object] = []
     monkeypatch.setattr(CalibratedScorer, "_fit", lambda *given: fits.append(given))
-    again = scorer(FitStore(files), lunch=Labelled(noise=(TABLE,))).batch()
-    again.prepare(MESSAGES)
-    assert np.array_equal(again.score(NAMES, MESSAGES)[0], known) and not fits
-    monkeypatch.undo()
-    (tmp_path / HELD_OUT_PATH).write_bytes(b"damaged")
-    other: CalibratedBatch = scorer(FitStore(files), lunch=Labelled(noise=(TABLE,))).batch()
-    other.prepare(MESSAGES)
-    assert other.score(NAMES, MESSAGES)[0] == pytest.approx(known, abs=1e-4)
+    batch.prepare(MESSAGES)
+    assert np.array_equal(batch.score(NAMES, MESSAGES)[0], known) and not fits

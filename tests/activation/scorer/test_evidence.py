@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.activation.scorer.evidence import (
+from engine.activation.scorer.fitted import (
     FEW,
     HEAD_WORDS,
     IN_PASSING,
