@@ -39,7 +39,8 @@ _number_option = click.option(
 def condense() -> None:
     """Condense days into journals, weeks into MEMORY.md, months into proposals.
 
-    Without --apply the result is shown and queued for review (`autopoiesis review list --group upkeep`).
+    Without --apply, changes of a week or month are shown and queued for review (`autopoiesis review list
+    --group upkeep`).
     """
 
 
@@ -47,13 +48,18 @@ def condense() -> None:
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Add to a day's journal what was harvested, and recaps of its sessions. Your own lines stay."""
-    _recover(engine, applied, as_json)
-    found = _day(engine, day)
-    recaps = engine.condenser.recap(found).recaps if applied else ()
-    if recaps and not as_json:
-        emit(f"{plural(len(recaps), 'recap')} written")
-    return _settle(engine, [engine.condenser.daily(found)], applied, as_json)
+    """Write the recaps that a day's journal lacks; `extract` writes them, too. Your own lines stay."""
+    found, condenser = _day(engine, day), engine.condenser
+    recaps = condenser.write_daily(found).recaps if applied else condenser.daily(found)
+    if emitted_json(as_json, {"recaps": recaps, "written": applied}):
+        return 0
+    for each in recaps:
+        emit(f"{each.day}  {each.begin}–{each.end}  {each.project}".rstrip())
+        for line in each.lines:
+            emit(f"  - {line}")
+    what = plural(len(recaps), "recap") if recaps else "nothing to do"
+    emit(what if not recaps else f"{what} written" if applied else f"{what}; dry run; pass --apply to write")
+    return 0
 
 
 @condense.verb("weekly", "--day 2026-06-12")

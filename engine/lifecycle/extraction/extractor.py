@@ -30,7 +30,6 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.harvest.inquiry import task
@@ -40,8 +39,9 @@ from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
 from engine.knowledge.item import Category, Item, Voice
-from engine.knowledge.pages import OLD_JOURNALS, PEOPLE, PROCEDURES, REFERENCE, context_of, projects
+from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of, projects
 from engine.knowledge.proposed import WHY
+from engine.lifecycle.recaps.wording import NAME, read_line
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
@@ -208,7 +208,6 @@ COMMUNICATION = "Communication"
 
 _GENERAL = frozenset({"", "general", "none", "other", "misc", "untitled", "n-a", "unknown", "this-project"})
 """Words a model uses for no project or subject."""
-_TOPIC_CHARACTERS = 40
 _NAME_CHARACTERS = 60
 _ODD = re.compile(r"[^\w .&/+'’()-]+")
 
@@ -270,24 +269,15 @@ def fact(item: Item, session: Session, subject: str = "") -> Item:
     return _on(item, path, FACTS, subject)
 
 
-def entry(item: Item, session: Session, topic: str = "") -> Item:
-    """An entry in the journal of the session's day, by topic; in the archived journal if it was archived."""
-    section = (
-        plain_name(topic, _TOPIC_CHARACTERS) or session.project or plain_name(session.folder) or "sessions"
-    )
-    archived = f"{OLD_JOURNALS}/{session.day}.md"
-    path = archived if archived in session.known.archived else f"{JOURNAL}/{session.day}.md"
-    return _on(item, path, section)
-
-
-def plain_name(text: str, limit: int = _NAME_CHARACTERS) -> str:
-    """A name or topic as a heading: one short line without Markdown; empty if it is invalid or hostile."""
+def plain_name(text: str) -> str:
+    """A name as a heading: one short line without Markdown; empty if it is invalid or hostile."""
     name = " ".join(_ODD.sub(" ", text).split()).strip(" .-/_")
     if is_instruction(text) or is_instruction(name) or is_hostile_act(name) or is_disguised(text):
         return ""
     if secrets_in(text):
         return ""
-    return name if len(name) <= limit else name[:limit].rpartition(" ")[0] or name[:limit]
+    short = name[:_NAME_CHARACTERS]
+    return name if name == short else short.rpartition(" ")[0] or short
 
 
 def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
@@ -337,12 +327,6 @@ def read_fact(row: Any, session: Session) -> Item:
     return fact(_read_item(statement, detail), session, subject)
 
 
-def read_entry(row: Any, session: Session) -> Item:
-    """``{"topic": …, "entry": …}``."""
-    topic, text = _fields(row, "topic", "entry")
-    return entry(_read_item(text), session, topic)
-
-
 def _read_item(first: str, second: str = "") -> Item:
     return held_if_long("facts", first, second)
 
@@ -360,7 +344,7 @@ SHIPPED: dict[str, Extractor] = {
         Shipped("people", "1", read_person, lambda _session: ()),
         Shipped("procedures", "1", read_procedure, procedures),
         Shipped("facts", "1", read_fact, facts),
-        Shipped("journal", "1", read_entry, lambda _session: ()),  # a recap
+        Shipped(NAME, "1", lambda row, _session: read_line(row), lambda _session: ()),  # recaps
     )
 }
 assert tuple(SHIPPED) == EXTRACTORS
@@ -377,7 +361,6 @@ class Known:
     projects: tuple[str, ...] = ()  # slugs of projects with a page
     people: Mapping[str, str] | None = None  # pages by slug of the full or first name
     pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
-    archived: frozenset[str] = frozenset()  # journals in the archive, likewise
 
 
 @dataclass(frozen=True)
@@ -420,8 +403,7 @@ def known_in(files: Files) -> Known:
         if len(paths) == 1:  # skip ambiguous first names
             people.setdefault(first, next(iter(paths)))
     pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
-    archived = frozenset(_pages(files, OLD_JOURNALS))
-    return Known(tuple(projects(files.workspace)), people, frozenset(pages), archived)
+    return Known(tuple(projects(files.workspace)), people, frozenset(pages))
 
 
 def read_session(files: Files, path: str, known: Known, zone: str) -> Session:

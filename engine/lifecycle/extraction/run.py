@@ -49,6 +49,7 @@ from engine.lifecycle.extraction.reading import (
     tokens_of,
     windows_of,
 )
+from engine.lifecycle.recaps.wording import NAME as JOURNAL
 from engine.store.change import commit_change, commit_message
 from engine.transcripts.places import find_session, head_fields, read_head
 
@@ -64,8 +65,6 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-JOURNAL = "journal"
-"""The extractor that writes recaps; with a model it writes entries instead."""
 IDLE_MINUTES = 60
 """A session without an end counts as live if it was written to more recently."""
 
@@ -131,6 +130,7 @@ class Result:
     commit: str = ""  # object name, if there is a commit
     uncommitted: str = ""  # why there is no commit; also empty if there was nothing to commit
     error: str = ""  # why it was not read, or not completely
+    recaps: tuple[Recap, ...] = ()  # that a model worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Runner:
             FileNotFoundError, PathRefused: As ``Files.read``.
         """
         session = read_session(self.source, path, known_in(self.source), self.zone)
-        readings = tuple(read(each, session, None, self.source) for each in self.extractors)
+        readings = tuple(read(each, session, None, self.source, self.recaps) for each in self.extractors)
         planned = self._planned(session, readings, done_in(self.log.all(), self.since))
         is_wanted = any(each.name == JOURNAL for each in self.extractors)
         return Preview(path, planned, readings, tuple(self.recaps.of_session(path) if is_wanted else ()))
@@ -243,7 +243,7 @@ class Runner:
         wanted = [
             each.path for each in due if (JOURNAL, "") in {(by.extractor, by.provider) for by in each.due}
         ]
-        recaps = self.recaps.write(wanted).recaps
+        recaps = list(self.recaps.write(wanted).recaps)
         results: list[Result] = []
         stopped = ""
         for number, candidate in enumerate(due, 1):
@@ -260,6 +260,7 @@ class Runner:
                 lasting = str(error) if error.lasting else ""
                 result = Result(candidate.path, "failed", error=str(error))
             results.append(result)
+            recaps += result.recaps
             on_result(result, number, len(due))
             if lasting:
                 stopped = lasting
@@ -268,7 +269,7 @@ class Runner:
         if empty:
             self._settler.commit_record(empty)
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
-        return Report((*results, *(named if paths else ())), recovered, stopped, recaps)
+        return Report((*results, *(named if paths else ())), recovered, stopped, tuple(recaps))
 
     def stop(self) -> None:
         """Ends a run after the current session, aborting a request to a model."""
@@ -329,7 +330,7 @@ class Runner:
         lasting = ""
         for extractor in self.extractors:
             if extractor.name in names:
-                reading = read(extractor, session, self.asker, self.source)
+                reading = read(extractor, session, self.asker, self.source, self.recaps)
                 readings.append(reading)
                 if reading.lasting or self._stopped.is_set():
                     lasting = reading.record.error if reading.lasting else ""
@@ -353,6 +354,7 @@ class Runner:
             finding, held = self._finding(session, kept, done)
             locate = finder(self.source, source.path)
             result = self._settler.settle(source.sha256[:16], finding, held, locate)
+        result = replace(result, recaps=tuple(recap for each in readings for recap in each.recaps))
         return replace(result, outcome="failed", error="; ".join(errors)) if errors else result, lasting
 
     def _planned(self, session: Session, readings: Sequence[Reading], done: Done) -> Plan:
