@@ -373,10 +373,7 @@ def test_sentences_without_spaces_between_words_are_read_too(
 @each_case(
     "closing, told",
     [
-        (
-            "完了です。\n\n- `retry.py` に再試行を追加\n- 手順書を更新",
-            "`retry.py` に再試行を追加; 手順書を更新",
-        ),
+        ("`retry.py` に再試行を追加しました。\n\n- 手順書を更新", "`retry.py` に再試行を追加しました。"),
         ("計画の作成が完了しました。\n\n- `retry.py` に再試行を追加", "計画の作成が完了しました。"),
         ("Alles erledigt.\n\nDie Wiederholung wurde hinzugefügt.", "Die Wiederholung wurde hinzugefügt."),
         (
@@ -1333,3 +1330,39 @@ def test_a_prompt_of_windows_and_what_an_editor_says_of_a_page_are_not_what_was_
     for line in ("E:\\Dev\\tides> npm run type-check", "HTML Element: <div class=gauge>J</div>"):
         (first, *_) = said(("user", line), ("user", "Please add the height to the list of gauges."))
         assert first == "Asked: Please add the height to the list of gauges."
+
+
+def test_a_request_may_begin_with_a_hidden_file_and_a_mark_alone_is_none() -> None:
+    assert said(("user", ".devenv/*.sh のコードコメントをアップデートして。"), ("agent", EDITED))[0] == (
+        "Asked: .devenv/*.sh のコードコメントをアップデートして。"
+    )
+    assert said(("user", "課題を抽出して\n\n会議のメモ:\n\n- 返却確認の不徹底"), ("agent", "Hm."))[
+        0
+    ].endswith("課題を抽出して")
+    assert said(("user", "."), ("agent", "How can I help you?")) == ()
+    assert said(("user", "/usage\n/usage"), ("agent", "How can I help you?")) == ()
+
+
+@each_case(
+    ("reply", "told"),
+    [
+        ("Structured as an arc of eight weeks, which warms the leads up well.", "Said: Structured as an arc"),
+        (
+            "> [tool:Edit] a.py → updated\n\n結論: `a.py` の再試行を修正しました。",
+            "Done: `a.py` の再試行を修正しました。",
+        ),
+        (
+            "The `client.py` sends the report twice.\n\n@@ -50,6 +50,16 @@ def send(\n",
+            "Said: The `client.py` sends",
+        ),
+        (
+            "The `client.py` sends the report twice. If you want, I can mend that now?",
+            "Said: The `client.py` sends",
+        ),
+    ],
+)
+def test_an_offer_code_and_an_opinion_are_no_work_that_was_done(reply: str, told: str) -> None:
+    lines = said(
+        ("user", "Please look at the retry in `client.py`."), ("agent", f"> [tool:Read] a.py → ok\n{reply}")
+    )
+    assert lines[-1].startswith(told)

@@ -50,7 +50,6 @@ from engine.lifecycle.recaps.ended import (
     TO_AGENT,
     end_of,
     reply_of,
-    says_it_did,
     sentences_of,
     unlinked,
 )
@@ -151,7 +150,7 @@ def lines_of(
         is_left = bool(end.left) and not end.left.startswith(requests[last])
         when = " earlier" if end.is_early and not (is_named and is_left) else ""
         when = when if end.answered in (first, last) else when or " later"
-        lines.append(f"{'Done' if says_it_did(end.said) else 'Said'}{when}: {end.said}")
+        lines.append(f"{'Done' if end.is_done else 'Said'}{when}: {end.said}")
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [end.left])]
     if lines == [f"Asked: {asked}"] and not _is_telling(asked):
@@ -232,10 +231,12 @@ def _words(turn: Turn) -> str:
         line = single(text.split("\n")[0])
         is_worded = word_count(line) > SENTENCE_WORDS and _is_said(line.partition(" ")[2])
         return shortened(line, ASKED_CHARACTERS) if is_worded or not _OF_PROGRAM.match(line) else ""
-    if not text or BY_PROGRAM.search(text) or _SCRIPTED.match(text):
+    is_program = BY_PROGRAM.search(text) or _SCRIPTED.match(text) or _OF_PROGRAM.match(text)
+    if is_program or not any(map(str.isalnum, text)):
         return ""
     own = typed_in(replace(turn, blocks=(Text(_BANNER.split(text, 1)[0]),)))
     said = max((line for line in own.split("\n") if not _PRINTED.match(line)), key=_says, default="").strip()
+    said = said or _led(turn, own)
     is_lead = said.endswith(OPENS) and _says(said) < TELLING_WORDS
     if not said or is_lead or is_labelled(said) or is_takeover(said) or is_hostile_act(said):
         return f"{PASTED} ({word_count(text):,} words)"
@@ -439,7 +440,7 @@ _SCRIPTED = expression(r"\[\[ ## \w+ ## \]\]")
 _TITLE = expression(r"^(?:#+ )?(?:Plan: )?")
 _NO_NAME = expression(r"^/prompt(?:\s+|$)")
 """Stands for a command of Codex whose name its log has not."""
-_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
+_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.|\[Image #\d+\]")
 _LONG_PATH = expression(
     r"(?<!\S)@?(?:\"[^\"\n]*[/\\][^\"\n]{32,400}\"|(?:~|[A-Za-z]:|@[\w.-]+)?[/\\]\S{32,})"
 )
@@ -460,7 +461,7 @@ _WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED = expression(r"[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE_LETTERS = 5
 """Letters of a few words in a script without spaces."""
-_PRINTED = expression(r"\s*(?:[^\w\s\"'(“«¿¡@#/`*-]|(?:DOM Path|HTML Element): )")
+_PRINTED = expression(r"\s*(?!\[Image #)(?:\.[^\w/]|[^\w\s\"'(“«¿¡@#/`*.-]|(?:DOM Path|HTML Element): )")
 """The start of a line of decorated program output."""
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
