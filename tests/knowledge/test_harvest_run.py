@@ -18,7 +18,7 @@ from engine.knowledge.apply import Applied, apply
 from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
-from engine.knowledge.harvest.settle import message_of
+from engine.knowledge.harvest.run import message_of
 from engine.knowledge.item import Edit
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.settings.model import DaySettings, HarvestSettings

@@ -38,7 +38,7 @@ from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
-from engine.knowledge.item import Category, Item, Voice
+from engine.knowledge.item import Category, Item, Origin, Voice
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of, projects
 from engine.knowledge.proposed import WHY
 from engine.lifecycle.recaps.wording import NAME, read_line
@@ -374,6 +374,11 @@ class Session:
     folder: str  # name of its repository or else its working directory; may be empty
     slug: str  # of the project of that folder, even without a page; may be empty
     known: Known
+
+    @property
+    def origin(self) -> Origin:
+        """Where its items come from."""
+        return Origin(self.source.name, self.day, session=self.source.session)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
