@@ -197,7 +197,7 @@ def plural(number: int, what: str) -> str:
 def _daily(parts: Parts, task: Task) -> str:
     recaps = 0
     for number, day in enumerate(task.days, 1):
-        recaps += len(parts.condenser.write_daily(day).recaps)
+        recaps += len(parts.recaps.write_wanted(parts.condenser.sessions(day)).recaps)
         task.tell(number, len(task.days))
     return plural(recaps, "recap") if recaps else NOTHING
 

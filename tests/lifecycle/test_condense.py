@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.context.recaps import Recap
 from engine.errors import ConfigError
 from engine.lifecycle.condensing.weeks import days_of, week_of
 from engine.lifecycle.proposals import Outcome, Proposal
@@ -38,6 +39,11 @@ TALK = (
 )  # fmt: skip
 
 
+def write(desk: Desk, day: date = DAY) -> tuple[Recap, ...]:
+    """Writes the recaps of a day."""
+    return desk.recaps.write(desk.condenser.sessions(day)).recaps
+
+
 def apply(desk: Desk, *proposals: Proposal) -> list[Outcome]:
     return desk.condenser.apply(proposals)
 
@@ -49,8 +55,7 @@ def test_a_day_has_the_recaps_of_its_sessions_below_what_the_person_wrote(tmp_pa
     desk.session("2026-06-12", "crane-of-the-harbour", ("user", "Good morning"), ("agent", "Good morning"))
     desk.session("2026-06-12", "planning", ("user", "Hello"), ("agent", "Hello"))
     desk.session("2026-06-11", "day-before", ("user", "Decision: Nothing of that today, it was yesterday."))
-    assert len(desk.condenser.daily(DAY)) == 3 and desk.read(JOURNAL) == MINE, "nothing is written"
-    desk.condenser.write_daily(DAY)
+    write(desk)
     text = desk.read(JOURNAL)
     assert text.startswith(MINE) and "hunter2" not in text and desk.dirty() == ""
     assert [line for line in text[len(MINE) :].splitlines() if line] == [
@@ -66,9 +71,9 @@ def test_a_day_has_the_recaps_of_its_sessions_below_what_the_person_wrote(tmp_pa
         "- Only typed: Hello",
     ]
     assert desk.git("log", "-1", "--format=%s") == "memory: recap of 3 sessions\n"
-    assert not desk.condenser.write_daily(DAY).recaps, "nothing more to say"
+    assert not write(desk), "nothing more to say"
     desk.git("revert", "--no-edit", "HEAD")
-    assert desk.read(JOURNAL) == MINE and not desk.condenser.daily(date(2026, 6, 13))
+    assert desk.read(JOURNAL) == MINE and not desk.condenser.sessions(date(2026, 6, 13))
 
 
 def test_days_follow_the_persons_time_zone(tmp_path: Path) -> None:
@@ -77,23 +82,23 @@ def test_days_follow_the_persons_time_zone(tmp_path: Path) -> None:
         "2026-06-12", "late", ("user", "Decision: The pump of the harbour is switched off at night.")
     )
     object.__setattr__(desk.config.days, "time_zone", "Pacific/Kiritimati")  # 14 hours ahead
-    desk.condenser.write_daily(DAY)
+    write(desk)
     assert not (tmp_path / "knowledge/journal").exists()
-    desk.condenser.write_daily(date(2026, 6, 13))
+    write(desk, date(2026, 6, 13))
     assert "pump" in desk.read("knowledge/journal/2026-06-13.md")
 
 
 def test_a_recap_that_a_person_removed_stays_removed(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.session("2026-06-12", "pump", ("user", "Decision: The pump is painted red."))
-    desk.condenser.write_daily(DAY)
+    write(desk)
     text = desk.read(JOURNAL)
     desk.put({JOURNAL: text[: text.index("### Sessions")]})
     since = datetime(2026, 6, 12, 10, 1, tzinfo=UTC)
-    assert not desk.condenser.write_daily(DAY).recaps and not desk.condenser.continued(DAY, since)
+    assert not write(desk) and not desk.condenser.continued(DAY, since)
     desk.session("2026-06-12", "crane", ("user", "Hm"), ("user", "Decision: The crane lifts forty tonnes."))
     assert desk.condenser.continued(DAY, since)
-    desk.condenser.write_daily(DAY)
+    write(desk)
     assert "crane lifts" in desk.read(JOURNAL) and "pump is painted" not in desk.read(JOURNAL)
 
 
@@ -101,7 +106,7 @@ def test_condensing_falls_back_to_no_model_after_a_bad_reply(tmp_path: Path) -> 
     desk = Desk(tmp_path, writer=Writer(lambda _question: "I would rather not."))
     desk.put({MEMORY: "# Core Memory\n"})
     desk.session("2026-06-12", "loud-night", *TALK[:2])
-    desk.condenser.write_daily(DAY)
+    write(desk)
     assert "Decided: Alarms hold for 15 minutes" in desk.read(JOURNAL)
     week = desk.condenser.weekly()
     assert week.refused and not week.model and apply(desk, week)[0].commit

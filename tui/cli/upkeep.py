@@ -49,16 +49,21 @@ def condense() -> None:
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
     """Write the recaps that a day's journal lacks; `extract` writes them, too. Your own lines stay."""
-    found, condenser = _day(engine, day), engine.condenser
-    recaps = condenser.write_daily(found).recaps if applied else condenser.daily(found)
+    paths = engine.condenser.sessions(_day(engine, day))
+    done = engine.recaps.write(paths) if applied else None
+    recaps = done.recaps if done else [each for path in paths for each in engine.recaps.of_session(path)]
     if emitted_json(as_json, {"recaps": recaps, "written": applied}):
         return 0
     for each in recaps:
         emit(f"{each.day}  {each.begin}–{each.end}  {each.project}".rstrip())
         for line in each.lines:
             emit(f"  - {line}")
-    what = plural(len(recaps), "recap") if recaps else "nothing to do"
-    emit(what if not recaps else f"{what} written" if applied else f"{what}; dry run; pass --apply to write")
+    if not recaps:
+        emit("nothing to do")
+    elif done is None:
+        emit(f"{plural(len(recaps), 'recap')}; dry run; pass --apply to write what the journal lacks")
+    else:
+        emit(f"{plural(len(recaps), 'recap')} written; {commit_text(done.commit.revision, done.commit.why)}")
     return 0
 
 

@@ -50,10 +50,8 @@ from engine.store.header import locate
 from engine.store.zone import local_day
 
 if TYPE_CHECKING:
-    from engine.context.recaps import Recap
     from engine.conversations.conversations import Conversations
     from engine.knowledge.knowledge import Knowledge
-    from engine.lifecycle.recaps.recaps import Recaps, Written
     from engine.lifecycle.retention.retention import Retention
     from engine.providers.chat import ChatProvider, ChatReply
     from engine.settings.model import CondensingSettings
@@ -69,7 +67,6 @@ class Condenser:
     knowledge: Knowledge
     conversations: Conversations
     retention: Retention
-    recaps: Callable[[], Recaps]
     completer: Callable[[CondensingSettings], ChatProvider | None]
 
     @property
@@ -85,17 +82,9 @@ class Condenser:
     def _settings(self) -> CondensingSettings:
         return self.knowledge.config().condensing
 
-    def daily(self, day: date | None = None) -> list[Recap]:
-        """The recaps of a day's sessions, by default today's; nothing is written."""
-        found = (self.recaps().of_session(path) for path in self._sessions(day))
-        return [recap for recaps in found for recap in recaps]
-
-    def write_daily(self, day: date | None = None) -> Written:
-        """Writes the recaps of a day's sessions to its journal, by default today's."""
-        return self.recaps().write_wanted(self._sessions(day))
-
-    def _sessions(self, day: date | None) -> Iterator[str]:
-        return sessions_of(self.conversations, day or self.today, self._zone)
+    def sessions(self, day: date | None = None) -> list[str]:
+        """The sessions of a day, by default today: their recaps are its journal."""
+        return list(sessions_of(self.conversations, day or self.today, self._zone))
 
     def continued(self, day: date, since: datetime) -> bool:
         """True if there are messages of a day after a time."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled
-from engine.lifecycle.recaps.changes import subject_of, writes
+from engine.lifecycle.recaps.changes import writes
 from engine.provenance.spoken import in_fences
 from engine.provenance.tools import runs_command
 from engine.search.query import literal_terms
@@ -64,7 +64,7 @@ def end_of(
         work = [turn for turn in dialogue[at:] if turn.role == "agent"]
         if not work:
             left = f"{requests[at]} ({unanswered})"
-        elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
+        elif any(turn.tools for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
@@ -75,11 +75,6 @@ def end_of(
     acts = _CLAIMS.match(done) or not tools or any(writes(tool) or runs_command(tool) for tool in tools)
     is_done = bool(acts) and any(map(says_it_did, SENTENCE_END.split(done)))
     return End(done if done != left else "", is_done, answered, is_early, left)
-
-
-def _concludes(tool: ToolCall) -> bool:
-    """Whether a call at the end of the work tells of its result, as a commit does."""
-    return tool.name in _RECORDS or bool(subject_of(tool))
 
 
 def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
@@ -97,7 +92,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             said = _statements(turn)
             left = _left([text for text, _ in said], is_own)
             found = _done([each for each in said if each[0] != left], is_own)
-            if found and not (_SAVED.match(found) or _only_saves(turn)):
+            if found and not _only_saves(turn):
                 return found
             saved = saved or found
             if any(map(writes, turn.tools)):
@@ -279,7 +274,7 @@ _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = expression(
-    r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": |@@ -|[+-]\S.*[({;]$"
+    r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": |[\w:-]+=\"|@@ -|[+-]\S.*[({;]$"
     r"|(?:def|class|const|let|var|function|import|return|export|async) .*[({;:]$|.*\"{3})"
 )
 _GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
@@ -316,11 +311,6 @@ _DID_ELSEWHERE = expression(
     r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$"
     r"|\b(?:mis(?:es?)? à jour|(?:a|ont) été \w{2,}ée?s?)\b"
     r"|^(?:(?:tôi|mình|em) )?đã (?:thêm|sửa|cập nhật|xo[áa]|tạo|đổi)\b",
-    re.IGNORECASE,
-)
-_SAVED = expression(
-    r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b"
-    r"|.{0,12}(?:コミット|プッシュ|マージ|커밋|푸시)\W{0,3}(?:を)?(?:完了|しました|でき|했|완료|됐|되었)|(?:已|代码已)(?:提交|推送)",
     re.IGNORECASE,
 )
 _PREPARES = expression(
