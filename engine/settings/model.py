@@ -104,8 +104,8 @@ class ExtractionSettings(Settings):
     provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
         "none", "sends whole sessions to a model that extracts knowledge"
     )
-    """The model that reads sessions. ``none``: no model; marked lines are taken, and what else can be found
-    without a model is proposed for review. Others as for ``gate.provider``."""
+    """The model that reads sessions. ``none``: no model; only marked lines are taken. Others as for
+    ``gate.provider``."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the model that extracts")

@@ -11,11 +11,11 @@ Without a model:
 ===========  ============================================================================================
 Extractor    finds
 ===========  ============================================================================================
-decisions    lines marked ``Decision:``; plans the user approved (for review)
+decisions    lines marked ``Decision:``
 lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       nothing
 procedures   lists marked ``Playbook:``
-facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
+facts        lines marked ``Fact:``
 ===========  ============================================================================================
 """
 
@@ -35,12 +35,10 @@ from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.harvest.inquiry import task
 from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
-from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
 from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
 from engine.knowledge.item import Category, Item, Origin, Voice
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of, projects
-from engine.knowledge.proposed import WHY
 from engine.lifecycle.recaps.wording import NAME, read_line
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
@@ -160,9 +158,6 @@ def decisions(session: Session) -> Iterator[Item]:
     for _, item in session.marks:
         if item.category == "decisions":
             yield decision(item, session)
-    for item in session.proposals:
-        if item.why == WHY["plan"]:
-            yield decision(item, session)
 
 
 def lessons(session: Session) -> Iterator[Item]:
@@ -185,9 +180,6 @@ def facts(session: Session) -> Iterator[Item]:
     """Facts."""
     for label, item in session.marks:
         if item.category == "facts" and label and label not in OF_LESSONS:
-            yield fact(item, session)
-    for item in session.proposals:
-        if item.category == "facts":
             yield fact(item, session)
 
 
@@ -389,11 +381,6 @@ class Session:
     def marks(self) -> tuple[tuple[str, Item], ...]:
         """Labelled items, with their labels."""
         return tuple(labelled(self.turns))
-
-    @cached_property
-    def proposals(self) -> tuple[Item, ...]:
-        """Items that a harvest without a model would propose for review."""
-        return proposed(self.turns)
 
 
 def known_in(files: Files) -> Known:

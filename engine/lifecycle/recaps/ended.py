@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled
 from engine.lifecycle.recaps.changes import writes
 from engine.provenance.spoken import in_fences
@@ -162,8 +161,8 @@ def _tells(text: str, *, is_item: bool) -> bool:
     done.
     """
     did = says_it_did(text)
-    is_aside = _PREPARES.match(text) or _MUSES.match(text) or proposals.OFFER.search(text)
-    if is_aside or text.endswith(_TELLS_NOTHING) or proposals.PASSED.search(text):
+    is_aside = _PREPARES.match(text) or _MUSES.match(text) or _POLITE.search(text)
+    if is_aside or text.endswith(_TELLS_NOTHING) or _PASSED.search(text):
         return False
     if not did and (is_item or _BESIDE.search(text)):
         return False
@@ -349,6 +348,11 @@ _MUSES = expression(
 """The start of a sentence in which an agent talks about the person: a thought."""
 _BESIDE = expression(r"\b(?:pre-existing|unrelated)\b", re.IGNORECASE)
 """What names something else than the work."""
+_PASSED = expression(
+    r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b",
+    re.IGNORECASE,
+)
+"""A statement that all is well."""
 _POLITE = expression(
     r"\b(?:anything else|let me know|any (?:other )?questions|(?:can|may) i (?:help|assist)|help you with"
     r"|does (?:this|that) (?:help|make sense)|(?:would|do) you (?:like|want) me|want me to|would you like"

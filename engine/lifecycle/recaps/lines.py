@@ -230,7 +230,8 @@ def _words(turn: Turn) -> str:
         return ""
     own = typed_in(replace(turn, blocks=(Text(_BANNER.split(text, 1)[0]),)))
     said = max((line for line in own.split("\n") if not _PRINTED.match(line)), key=_says, default="").strip()
-    said = said or _led(turn, own)
+    if not said and word_count(led := _led(turn, own)) < SENTENCE_WORDS:  # too short to state anything
+        said = led
     is_lead = said.endswith(OPENS) and _says(said) < TELLING_WORDS
     if not said or is_lead or is_labelled(said) or is_takeover(said) or is_hostile_act(said):
         return f"{PASTED} ({word_count(text):,} words)"
