@@ -14,7 +14,7 @@ Extractor    finds
 decisions    lines marked ``Decision:``
 lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       nothing
-procedures   lists marked ``Playbook:``
+procedures   nothing
 facts        lines marked ``Fact:``
 ===========  ============================================================================================
 """
@@ -36,8 +36,8 @@ from engine.knowledge.harvest.inquiry import task
 from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
 from engine.knowledge.harvest.reading import SourceText, read_source
-from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
-from engine.knowledge.item import Category, Item, Origin, Voice
+from engine.knowledge.harvest.reply import fields_of, held_if_long, single, steps_of
+from engine.knowledge.item import Item, Origin
 from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of, projects
 from engine.lifecycle.recaps.wording import NAME, read_line
 from engine.provenance.disguise import is_disguised
@@ -150,9 +150,6 @@ def _installed(name: str) -> Extractor:
     return made
 
 
-_PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
-
-
 def decisions(session: Session) -> Iterator[Item]:
     """Decisions, by project."""
     for _, item in session.marks:
@@ -167,28 +164,11 @@ def lessons(session: Session) -> Iterator[Item]:
             yield lesson(item)
 
 
-def procedures(session: Session) -> Iterator[Item]:
-    """Procedures, each on its own page."""
-    for _, item in session.marks:
-        if item.category == "playbooks" and (match := _PLAYBOOK.fullmatch(item.text)):
-            for marked in _item("facts", single(match["steps"]), item.voice):
-                with contextlib.suppress(ValueError):  # not a usable name
-                    yield procedure(marked, match["name"])
-
-
 def facts(session: Session) -> Iterator[Item]:
     """Facts."""
     for label, item in session.marks:
-        if item.category == "facts" and label and label not in OF_LESSONS:
+        if item.category == "facts" and label not in OF_LESSONS:
             yield fact(item, session)
-
-
-def _item(category: Category, text: str, voice: Voice) -> Iterator[Item]:
-    """An item, if the text is valid for one."""
-    try:
-        yield item_of(category, text, voice=voice)
-    except ValueError:
-        return
 
 
 DECISIONS = "Key Decisions"
@@ -334,7 +314,7 @@ SHIPPED: dict[str, Extractor] = {
         Shipped("decisions", "1", read_decision, decisions),
         Shipped("lessons", "1", read_lesson, lessons),
         Shipped("people", "1", read_person, lambda _session: ()),
-        Shipped("procedures", "1", read_procedure, procedures),
+        Shipped("procedures", "1", read_procedure, lambda _session: ()),
         Shipped("facts", "1", read_fact, facts),
         Shipped(NAME, "1", lambda row, _session: read_line(row), lambda _session: ()),  # recaps
     )
