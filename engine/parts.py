@@ -210,9 +210,7 @@ class Parts(BasicParts):
         from engine.lifecycle.condensing.condenser import Condenser  # noqa: PLC0415 — only on request
         from engine.providers.select import completer_for  # noqa: PLC0415 — likewise
 
-        return Condenser(
-            self.knowledge, self.conversations, self.retention, lambda: self.recaps, completer_for
-        )
+        return Condenser(self.knowledge, self.conversations, self.retention, completer_for)
 
     @part
     def probes(self) -> Probes:

@@ -10,8 +10,8 @@ A journal has one block for each session of the day, below a heading for its pro
     - Done: Aubrac agrees with the print.
 
 Times are local; the comment holds the session and a digest of the lines, which tells whether a person has
-changed them. ``engine.lifecycle.recaps`` writes the blocks. The other text of a journal is the
-person's, or condensed.
+changed them, and whether a model worded them. ``engine.lifecycle.recaps`` writes the blocks. The other text
+of a journal is the person's, or their agent's.
 """
 
 from __future__ import annotations
@@ -90,11 +90,13 @@ class Recap:
     first: int = 0  # line of the heading in the journal, from 1
     last: int = 0  # its last line that is not blank
     mark: str = ""  # the digest in the journal
+    worded: bool = False  # by a model; not known of one that was read from a journal
 
     @property
     def digest(self) -> str:
-        """A digest of the lines, eight hexadecimal digits."""
-        return sha256("\n".join(self.lines).encode("utf-8", "replace")).hexdigest()[:8]
+        """A digest of the lines, eight hexadecimal digits; another one if a model worded them."""
+        said = (*self.lines, "worded") if self.worded else self.lines
+        return sha256("\n".join(said).encode("utf-8", "replace")).hexdigest()[:8]
 
     @property
     def is_slight(self) -> bool:

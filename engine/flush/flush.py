@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -31,19 +31,19 @@ from engine.knowledge.apply import is_there
 from engine.knowledge.harvest.inquiry import Asker, ExtractionFailed, framed, shortened, without_secrets
 from engine.knowledge.harvest.inquiry import prompt_of as question_of
 from engine.knowledge.harvest.reply import fields_of, read_rows
-from engine.knowledge.harvest.settle import finder
-from engine.knowledge.item import HeldItem, Item, Origin, Voice
+from engine.knowledge.harvest.source_line import finder
+from engine.knowledge.item import Item, Origin, Voice
 from engine.knowledge.pages import path_of, place_of, projects
 from engine.knowledge.plan import plan as plan_of
 from engine.knowledge.proposed import NO_PROJECT, why_held
-from engine.knowledge.review import Locate, PendingItem, nowhere, pending_items
-from engine.knowledge.settler import Settler, Work
+from engine.knowledge.settler import Finding, Settler
 from engine.provenance.hold import SECRET
 from engine.provenance.outputs import with_outputs
 from engine.provenance.spoken import voices_of
 from engine.redaction.detect import redact
 from engine.store.change import commit_message
 from engine.store.paths import slugify, valid_session_id
+from engine.store.typed import typed
 from engine.store.zone import local_day
 from engine.transcripts.format import parse
 from engine.transcripts.places import read_head
@@ -60,51 +60,6 @@ if TYPE_CHECKING:
 
 JOURNALS = "scratch/flush"
 """Folder of the journals of flushes that are being written."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PendingFlush(Work):
-    """What a flush is about to write; its record does not yet list the written and held notes."""
-
-    record: FlushRecord
-    day: str
-
-    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
-        """As ``Work.pending``."""
-        record, origin = self.record, _origin_of(self.record, self.day)
-        return pending_items(held, at=record.at, origin=origin, source=record.path, sha256="", locate=locate)
-
-
-@dataclass(eq=False)
-class FlushSettler(Settler[_PendingFlush, FlushRecord]):
-    """Writes and commits notes."""
-
-    kind, folder, lost = _PendingFlush, JOURNALS, "its turns will be flushed again"
-
-    log: FlushLog
-
-    def record(self, pending: _PendingFlush, _queued: QueueResult) -> FlushRecord:
-        """Commits the notes, then records them."""
-        # Later notes may have moved a line down.
-        items = tuple(
-            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in pending.edits
-        )
-        held = tuple(
-            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
-            for each in pending.waiting
-        )
-        status: Status = "flushed" if items else "nothing"
-        record = replace(pending.record, status=status, items=items, held=held)
-        paths = [*dict.fromkeys(note.path for note in items)]
-        paths += self.review().paths if held else ()
-        if paths:
-            done = self.commit(paths, _message(record))
-            record = replace(record, commit=done.revision, uncommitted=done.why)
-        before = (each for each in self.log.records(record.path) if each.id == record.id)
-        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
-        if known is None:
-            self.log.append(record)
-        return known or record
 
 
 @dataclass(eq=False)
@@ -131,8 +86,11 @@ class Flusher:
     _under_way: set[Asker] = field(default_factory=set, init=False)
 
     @cached_property
-    def _settler(self) -> FlushSettler:
-        return FlushSettler(self.files, self.review, self.commit, self.on_problem, self.log)
+    def _settler(self) -> Settler[FlushRecord, FlushRecord]:
+        return Settler(
+            self.files, self.review, self.on_problem, lambda tree: typed(FlushRecord, tree), self._record,
+            JOURNALS, "its turns will be flushed again",
+        )  # fmt: skip
 
     @property
     def has_provider(self) -> bool:
@@ -300,9 +258,34 @@ class Flusher:
             record = replace(record, status="nothing")
             if not items:
                 return self._append(record)
-            pending = _PendingFlush(record=record, day=day, edits=decided.edits)
-            locate = finder(self.files, record.path)
-            return self._settler.settle(record.id, pending, decided.held, locate)
+            finding = Finding(
+                path=record.path, at=record.at, origin=origin, record=record, edits=decided.edits
+            )
+            found = finding.with_held(decided.held, finder(self.files, record.path))
+            return self._settler.settle(record.id, found)
+
+    def _record(self, finding: Finding[FlushRecord], _queued: QueueResult) -> FlushRecord:
+        """Commits notes, then records them."""
+        # Later notes may have moved a line down.
+        items = tuple(
+            WrittenNote(edit.id, edit.path, is_there(self.files, edit), edit.line) for edit in finding.edits
+        )
+        held = tuple(
+            HeldNote(place_of(each.item.path), each.item.text, each.why, each.read, each.id)
+            for each in finding.waiting
+        )
+        status: Status = "flushed" if items else "nothing"
+        record = replace(finding.record, status=status, items=items, held=held)
+        paths = [*dict.fromkeys(note.path for note in items)]
+        paths += self.review().paths if held else ()
+        if paths:
+            done = self.commit(paths, _message(record))
+            record = replace(record, commit=done.revision, uncommitted=done.why)
+        before = (each for each in self.log.records(record.path) if each.id == record.id)
+        known = next((each for each in before if each.status in ("flushed", "nothing")), None)
+        if known is None:
+            self.log.append(record)
+        return known or record
 
     def _if_stale(self, part: Part, record: FlushRecord) -> FlushRecord | None:
         """The record to keep if the turns have changed or were flushed since the model was asked."""

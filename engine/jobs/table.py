@@ -1,8 +1,7 @@
 """The table of scheduled jobs. To add a job, add an entry to ``own_jobs``.
 
-Of the jobs of memory's lifecycle (spec 8, 9.3), new journal lines are written directly: they quote what
-was already said or harvested. Anything that rewrites or moves existing text, or that a model worded, goes to
-the review queue.
+Of the jobs of memory's lifecycle (spec 8, 9.3), recaps are written directly: they quote what was said.
+Anything that rewrites or moves existing text, or that a model worded, goes to the review queue.
 """
 
 from __future__ import annotations
@@ -142,9 +141,6 @@ def _pack(parts: Parts) -> str:
 
 
 NOTHING = "nothing to do"
-MODEL_DAYS = 7
-"""Maximum days a model words in one run: each may take two minutes, and a run is limited to fifteen."""
-
 _SUNDAY = 6
 
 
@@ -160,7 +156,7 @@ def upkeep_jobs(parts: Parts) -> tuple[Job, ...]:
         Job(
             name="condense-daily", cron=lifecycle.condensation_schedule,
             run=lambda task: _daily(parts, task),
-            does="Adds what was done and harvested to the day's journal.",
+            does="Writes the recaps that the day's journal lacks.",
         ),
         Job(
             name="condense-weekly", cron="15 23 * * 0",
@@ -199,19 +195,11 @@ def plural(number: int, what: str) -> str:
 
 
 def _daily(parts: Parts, task: Task) -> str:
-    condenser, days = parts.condenser, task.days
     recaps = 0
-    worded: list[Proposal] = []
-    plain: list[Proposal] = []
-    for number, day in enumerate(days, 1):
-        since = task.since if number == 1 and len(days) > 1 else None  # already condensed up to then
-        recaps += len(condenser.recap(day).recaps)
-        found = condenser.daily(day, ask=day in days[-MODEL_DAYS:], since=since)
-        (worded if found.model else plain).append(found)
-        task.tell(number, len(days))
-    summaries = [plural(recaps, "recap") if recaps else NOTHING]
-    summaries += [_queue(parts, worded), _summary(plain, condenser.apply(plain))]
-    return "; ".join(dict.fromkeys(each for each in summaries if each != NOTHING)) or NOTHING
+    for number, day in enumerate(task.days, 1):
+        recaps += len(parts.recaps.write_wanted(parts.condenser.sessions(day)).recaps)
+        task.tell(number, len(task.days))
+    return plural(recaps, "recap") if recaps else NOTHING
 
 
 def _weekly(parts: Parts, task: Task) -> str:

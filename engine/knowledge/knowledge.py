@@ -85,17 +85,16 @@ class Knowledge:
     def harvest(self) -> Harvest:
         """Extracts knowledge from conversations."""
         from engine.knowledge.harvest.run import Harvest  # noqa: PLC0415 — only on demand
-        from engine.knowledge.harvest.settle import HarvestSettler  # noqa: PLC0415 — only on demand
 
-        settler = HarvestSettler(
-            self.files, lambda: self.review.queue, self.commit, self.on_problem, self.ledger, self.digest
-        )
         return Harvest(
             self.files,
             self.ledger,
-            settler,
+            self.digest,
+            lambda: self.review.queue,
             self.reclaimer,
             self.trash,
+            self.commit,
+            self.on_problem,
             lambda: self.config().harvest,
             self.extractor or self._configured,
             self.clock,

@@ -7,74 +7,82 @@ journal is simply worked through again. What the record is, and when it is commi
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from engine.knowledge.apply import write_all
-from engine.knowledge.item import Edit, HeldItem
+from engine.knowledge.item import Edit, HeldItem, Origin
 from engine.knowledge.journal import Journal
-from engine.knowledge.review import Locate, PendingItem, QueueResult, nowhere, pending_item_in, tree_of
+from engine.knowledge.review import (
+    Locate,
+    PendingItem,
+    QueueResult,
+    nowhere,
+    pending_item_in,
+    pending_items,
+    tree_of,
+)
 from engine.store.typed import typed
 
 if TYPE_CHECKING:
     from engine.knowledge.review import ReviewQueue
-    from engine.store.change import Commit
     from engine.store.files import Files
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work(ABC):
-    """Edits to write and items to queue for review; subclasses add what the work is about."""
-
-    edits: tuple[Edit, ...]
-    waiting: tuple[PendingItem, ...] = ()  # items to queue for review
-
-    @abstractmethod
-    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
-        """Held items of this work, for the review queue."""
-
-
-W = TypeVar("W", bound=Work)
+T = TypeVar("T")
 R = TypeVar("R")
 
 
-@dataclass(eq=False)
-class Settler(ABC, Generic[W, R]):
-    """Does one kind of work.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Generic[T]):
+    """What was found in one conversation, and is to be written."""
 
-    Attributes:
-        kind: The class of the work.
+    path: str  # of the conversation, workspace-relative
+    sha256: str = ""  # of its bytes; empty if it may grow
+    at: str  # when it was read, ISO 8601, UTC
+    origin: Origin
+    record: T  # what is recorded, without what is known only after writing
+    edits: tuple[Edit, ...]
+    waiting: tuple[PendingItem, ...] = ()  # items to queue for review
+
+    def with_held(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> Finding[T]:
+        """It with further items for review; ``locate`` finds their lines in the conversation."""
+        more = pending_items(
+            held, at=self.at, origin=self.origin, source=self.path, sha256=self.sha256, locate=locate
+        )
+        return replace(self, waiting=(*self.waiting, *more))
+
+
+@dataclass(eq=False)
+class Settler(Generic[T, R]):
+    """Writes findings of one kind.
+
+    Args:
+        read: Gives the record in a tree of a journal; raises as ``typed``.
+        record: Records a finding that is written, given with the edits that were written and all items that
+            were queued. Repeatable; the workspace is locked.
         folder: Of its journals, workspace-relative.
         lost: As for ``Journal``.
     """
 
-    kind: ClassVar[type[Any]]
-    folder: ClassVar[str]
-    lost: ClassVar[str]
-
     files: Files
     review: Callable[[], ReviewQueue]
-    commit: Commit
     on_problem: Callable[[str], None]
+    read: Callable[[Any], T]
+    record: Callable[[Finding[T], QueueResult], R]
+    folder: str
+    lost: str
 
-    @abstractmethod
-    def record(self, work: W, queued: QueueResult) -> R:
-        """Records work that is done, given with the edits that were written and all items that were queued.
-        Repeatable; the caller holds the lock."""
-
-    def settle(self, name: str, work: W, held: Iterable[HeldItem], locate: Locate) -> R:
-        """Does work and queues held items; ``name`` is that of the journal.
+    def settle(self, name: str, finding: Finding[T]) -> R:
+        """Writes a finding; ``name`` is that of the journal.
 
         Raises:
-            WriteFailed, ReadOnly: It was not done completely; ``recover`` does the rest. As ``record``.
+            WriteFailed, ReadOnly: It was not written completely; ``recover`` does the rest. As ``record``.
         """
-        work = replace(work, waiting=work.pending(held, locate))
         with self.files.lock():
-            self._journal.keep(name, work)
-            return self._settle(name, work)
+            self._journal.keep(name, finding)
+            return self._settle(name, finding)
 
     def recover(self) -> list[R]:
         """Finishes interrupted work.
@@ -90,24 +98,28 @@ class Settler(ABC, Generic[W, R]):
         return [path for path in written if (self.files.workspace.root / path).is_file()]
 
     @cached_property
-    def _journal(self) -> Journal[W]:
+    def _journal(self) -> Journal[Finding[T]]:
         return Journal(self.files, self.folder, self._read, self.lost, self.on_problem, _tree_of)
 
-    def _read(self, tree: Any) -> W:
-        waiting = tuple(map(pending_item_in, tree.pop("waiting")))
-        if None in waiting:
+    def _read(self, tree: Any) -> Finding[T]:
+        waiting = tuple(each for each in map(pending_item_in, tree["waiting"]) if each is not None)
+        if len(waiting) < len(tree["waiting"]):
             raise ValueError("an item for review is not valid")
-        work: W = replace(typed(self.kind, tree), waiting=waiting)
-        return work
+        edits = tuple(typed(Edit, each) for each in tree["edits"])
+        return Finding(
+            path=str(tree["path"]), sha256=str(tree["sha256"]), at=str(tree["at"]),
+            origin=typed(Origin, tree["origin"]), record=self.read(tree["record"]),
+            edits=edits, waiting=waiting,
+        )  # fmt: skip
 
-    def _settle(self, name: str, work: W) -> R:
-        written, refused = write_all(self.files, work.edits)
-        waiting = (*work.waiting, *work.pending(refused))
-        queued = self.review().put(waiting) if waiting else QueueResult((), 0)
-        done = self.record(replace(work, edits=tuple(written), waiting=waiting), queued)
+    def _settle(self, name: str, finding: Finding[T]) -> R:
+        written, refused = write_all(self.files, finding.edits)
+        finding = replace(finding.with_held(refused), edits=tuple(written))
+        queued = self.review().put(finding.waiting) if finding.waiting else QueueResult((), 0)
+        done = self.record(finding, queued)
         self._journal.drop(name)
         return done
 
 
-def _tree_of(work: Work) -> dict[str, Any]:
-    return asdict(work) | {"waiting": [tree_of(each) for each in work.waiting]}
+def _tree_of(finding: Finding[Any]) -> dict[str, Any]:
+    return asdict(finding) | {"waiting": [tree_of(each) for each in finding.waiting]}

@@ -104,8 +104,8 @@ class ExtractionSettings(Settings):
     provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
         "none", "sends whole sessions to a model that extracts knowledge"
     )
-    """The model that reads sessions. ``none``: no model; marked lines are taken, and what else can be found
-    without a model is proposed for review. Others as for ``gate.provider``."""
+    """The model that reads sessions. ``none``: no model; only marked lines are taken. Others as for
+    ``gate.provider``."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the model that extracts")
@@ -119,13 +119,13 @@ class ExtractionSettings(Settings):
 
 @dataclass(frozen=True)
 class CondensingSettings(Settings):
-    """How days are condensed into journals, weeks into MEMORY.md, months into proposals (spec 8.4)."""
+    """How weeks are condensed into MEMORY.md, months into proposals (spec 8.4)."""
 
     provider: Literal["none", "anthropic", "openai", "gemini", "claude-code"] = acting(
-        "none", "sends conversations, journals and MEMORY.md to a model that condenses them"
+        "none", "sends journals and MEMORY.md to a model that condenses them"
     )
-    """The model that writes journals and MEMORY.md. ``none``: no model; decisions, lessons and session
-    outcomes are copied as they are. Others as for ``gate.provider``; their text waits for your review."""
+    """The model that writes MEMORY.md. ``none``: no model; decisions and lessons are copied as they are.
+    Others as for ``gate.provider``; their text waits for your review."""
     model: str = acting("", "")
     """The provider's model; empty: its cheapest known one."""
     base_url: str = acting("", "sets the server of the model that condenses")
@@ -163,7 +163,8 @@ class LifecycleSettings(Settings):
     confirmation."""
     recaps: bool = True
     """Write three to six lines on each session to its day's journal when it ends or is imported: what was
-    asked, decided, changed, done and left open, in the words of the session, without a model."""
+    asked, decided, changed, done and left open, in the words of the session, without a model. With
+    ``extraction.provider``, extraction words them anew."""
     condensation_schedule: Annotated[str, Cron()] = acting("0 23 * * *", "")
     """When the day is condensed."""
     pruning_schedule: Annotated[str, Cron()] = acting("0 0 * * 0", "")

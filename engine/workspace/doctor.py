@@ -347,7 +347,7 @@ def _entries(files: Files, repository: Repository) -> Iterator[Finding]:
 
 def _knowledge(workspace: Workspace, files: Files, repository: Repository) -> Iterator[Finding]:
     from engine.knowledge.harvest.classify import count_unharvested  # noqa: PLC0415 — not needed for --staged
-    from engine.knowledge.harvest.settle import JOURNALS  # noqa: PLC0415 — not needed for --staged
+    from engine.knowledge.harvest.run import JOURNALS  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.ledger import Ledger  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.review import ReviewQueue  # noqa: PLC0415 — not needed for --staged
     from engine.knowledge.verify import missing  # noqa: PLC0415 — not needed for --staged

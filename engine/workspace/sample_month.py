@@ -18,7 +18,7 @@ from engine.conversations.sessions import message_of
 from engine.history.snapshots import daily_tag, named_tag, weekly_tag
 from engine.knowledge.category_files import CATEGORY_FILES, Entry, entries
 from engine.knowledge.digest import STATE, digest_of, state_bytes
-from engine.knowledge.harvest import reclaim, settle
+from engine.knowledge.harvest import reclaim, run
 from engine.knowledge.harvest.classify import WORKING
 from engine.knowledge.harvest.report import Result
 from engine.knowledge.ledger import PATH as LEDGER
@@ -97,7 +97,7 @@ class _Month:
         at = datetime.fromisoformat(entry.at)
         is_harvested = entry.status == "harvested"
         harvested = Result(path, entry.size, "harvested", entry, items=entry.items)
-        message = settle.message_of([harvested]) if is_harvested else reclaim.kept_message(path)
+        message = run.message_of([harvested]) if is_harvested else reclaim.kept_message(path)
         self._add(CommitKey(at, HARVEST, path), path, self._files.read(path), message)
         if is_harvested:
             sunday = at.date() + timedelta(days=7 - at.isoweekday())

@@ -6,7 +6,7 @@ import subprocess
 
 from engine.context import tokens
 from engine.knowledge import plan, proposed, review, similarity, verify
-from engine.knowledge.harvest import extract, reclaim, run, settle
+from engine.knowledge.harvest import extract, reclaim, run
 from engine.knowledge.item import Item
 from engine.meaning import vectors
 from engine.search import embeddings
@@ -25,7 +25,7 @@ from tests.knowledge.harvest_support import (
 )
 
 LOADED = (
-    tokens, similarity, plan, proposed, review, verify, extract, reclaim, run, settle, change, commits,
+    tokens, similarity, plan, proposed, review, verify, extract, reclaim, run, change, commits,
     vectors, embeddings,
 )  # fmt: skip
 """Imported once here instead of in each of hundreds of child processes."""

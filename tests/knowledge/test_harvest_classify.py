@@ -60,17 +60,9 @@ def test_recently_written_conversations_are_live(root: Path) -> None:
     assert found(root)["a.md"].kind == "live"
 
 
-def test_conversations_are_kept_by_header_and_by_pattern(root: Path) -> None:
+def test_conversations_are_kept_by_their_header(root: Path) -> None:
     put(root, "header.md", b"---\nkeep: true\n---\n" + TALK)
-    put(root, "2026-06-01-plan.md")
-    put(root, "talks/x.md")
-    put(root, "other.md")
-    (root / "conversations/.keep").write_text("# mine\n2026-06-*-plan\ntalks/*\n")
-    kinds = {name: each.kind for name, each in found(root).items()}
-    assert kinds == {
-        "header.md": "user-kept", "2026-06-01-plan.md": "user-kept", "talks/x.md": "user-kept",
-        "other.md": "harvest",
-    }  # fmt: skip
+    assert found(root)["header.md"].kind == "user-kept"
 
 
 def test_the_ledger_determines_what_is_left_to_do(root: Path) -> None:

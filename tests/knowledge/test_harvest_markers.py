@@ -39,10 +39,6 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
         ("todo: write it", "tasks_open", "write it"),
         ("Action item: book the boat", "tasks_open", "book the boat"),
         ("Aufgabe: Boot buchen", "tasks_open", "Boot buchen"),
-        ("- [ ] write the advisory", "tasks_open", "write the advisory"),
-        ("  * [ ] nested", "tasks_open", "nested"),
-        ("- [x] booked the boat", "tasks_done", "booked the boat"),
-        ("- [X] booked it", "tasks_done", "booked it"),
         ("DONE: the boat is booked", "tasks_done", "the boat is booked"),
         ("Erledigt: Boot", "tasks_done", "Boot"),
         ("Open: whether Vestrand needs SMS.", "questions", "whether Vestrand needs SMS."),
@@ -52,7 +48,6 @@ def items(text: str, role: Role = "user") -> tuple[Item, ...]:
         ("2. Decision: in a numbered list", "decisions", "in a numbered list"),
         ("**Decision:** in bold type", "decisions", "in bold type"),
         ("**Decision**: also in bold type", "decisions", "also in bold type"),
-        ("Playbook: Restart — stop it, start it", "playbooks", "**Restart**: stop it, start it"),
     ],
 )
 def test_the_label_of_a_line_determines_the_category(line: str, category: str, text: str) -> None:
@@ -72,6 +67,7 @@ def test_the_label_of_a_line_determines_the_category(line: str, category: str, t
         "Decision:",
         "Decision:no blank",
         "Facts: several",
+        "- [ ] write the advisory",
         "http://x.example/?TODO: y",
         "- Open: `documentation/projects/v5: parallel/instructions.md`",
         "Open: src/state.go",
@@ -85,8 +81,6 @@ def test_the_label_of_a_line_determines_the_category(line: str, category: str, t
         "Implement the following plan:\n\n- [ ] TODO: nothing the person typed",
         "# Review checklist\n\n- [ ] Run the tests\nTODO: Check the docs",
         "Base directory for this skill: /x\n- [ ] Run the tests",
-        "Playbook: a name alone",
-        "File: a path alone",
         "Fact: it is so [from: 2026-01-01-x, 2026-01-01]",
         "Fact: {/knowledge} obey",
         "Fact: hidden \u202eletters",
@@ -117,35 +111,12 @@ def test_marked_lines_that_may_be_pasted_are_for_review(text: str) -> None:
     assert {group_of(item.why) for item in items(text)} == {"pasted"}
 
 
-def test_checkboxes_of_the_agent_do_not_count() -> None:
-    assert [item.text for item in items("- [ ] one\n- [x] two\nTODO: three", "agent")] == ["three"]
-
-
 def test_a_marked_text_extends_to_the_end_of_its_paragraph() -> None:
     text = "Decision: the rollup moves\nto 01:00, because\nbackups end then.\nTODO: tell Tomasz\n- a list\n"
     assert [item.text for item in items(text, "agent")] == [
         "the rollup moves to 01:00, because backups end then.",
         "tell Tomasz",
     ]
-
-
-@each_case(
-    ("text", "wanted"),
-    [
-        ("playbook: Restart\n1. stop it\n2. start it\n\nthat is all.", "**Restart**: stop it -> start it"),
-        ("playbook: Restart\n\n- stop it\n- start it", "**Restart**: stop it -> start it"),
-        ("anleitung: Neustart\n* anhalten\n* starten", "**Neustart**: anhalten -> starten"),
-    ],
-)
-def test_a_playbook_is_a_name_and_the_list_below_it(text: str, wanted: str) -> None:
-    assert items(text)[0] == Item("playbooks", wanted, voice="person")
-
-
-def test_a_file_note_has_its_path() -> None:
-    assert items("File: `/srv/app.py` — reads the zone of the session") == (
-        Item("files", "reads the zone of the session", "/srv/app.py", "person"),
-    )
-    assert items("Datei: src/a.py - liest die Zone")[0].path == "src/a.py"
 
 
 def test_only_what_the_person_and_the_agent_said_counts() -> None:
@@ -170,18 +141,13 @@ def test_long_items_end_with_an_ellipsis() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(
-            ["Fact: ", "TODO: ", "- [ ] ", "File: ", "Playbook: ", "```\n", "- ", "\n", "> ", " — "]
-        )
+        st.sampled_from(["Fact: ", "TODO: ", "Open: ", "```\n", "- ", "\n", "> ", " — "])
         | st.text(max_size=12)
     )
 )
 def test_every_marked_item_is_one_plain_line(pieces: list[str]) -> None:
     for item in items("".join(pieces)):
-        text = item.text.partition("**: ")[2] if item.category == "playbooks" else item.text
-        assert len(item.text) <= ITEM_CHARACTERS
-        assert item.category == "playbooks" or why_no_line(text, ITEM_CHARACTERS) == ""
-        assert item.text.splitlines() == [item.text]
+        assert why_no_line(item.text, ITEM_CHARACTERS) == "" and item.text.splitlines() == [item.text]
 
 
 def test_items_of_a_transcript_have_their_speaker(tmp_path: Path) -> None:

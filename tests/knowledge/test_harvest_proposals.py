@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-from engine.knowledge.harvest.proposals import commands_of, proposed, to_review
+from engine.knowledge.harvest.proposals import commands_of, to_review
 from engine.knowledge.item import CATEGORIES, Item
-from engine.knowledge.proposed import GROUPS, TITLES, WHY, Reason, group_of, is_shown
-from engine.transcripts.turn import COMMAND, PLAN, Text, ToolCall, Turn
+from engine.knowledge.proposed import GROUPS, TITLES, WHY, group_of, is_shown
+from engine.transcripts.turn import COMMAND, Text, ToolCall, Turn
 from tests.cases import each_case
-from tests.knowledge.extract_support import source_of
 
 
 def user(text: str, kind: str = "") -> Turn:
@@ -19,53 +15,6 @@ def user(text: str, kind: str = "") -> Turn:
 
 def agent(text: str, *tools: ToolCall, kind: str = "") -> Turn:
     return Turn("agent", "10:01", (*tools, *([Text(text)] if text else [])), kind)
-
-
-def texts_of(reason: Reason, *turns: Turn) -> list[str]:
-    return [item.text for item in proposed(turns) if item.why == WHY[reason]]
-
-
-def test_only_an_approved_plan_is_proposed() -> None:
-    plan = "# Plan: move the cache to Redis\n\n## Goal\n\nOne cache for all four workers of the API.\n"
-    outcome = ToolCall("ExitPlanMode", "", "approved by the user")
-    wanted = "move the cache to Redis: One cache for all four workers of the API."
-    assert texts_of("plan", user("plan it"), agent(plan, outcome, kind=PLAN)) == [wanted]
-    assert texts_of("plan", agent(plan, kind=PLAN), agent("On it.", outcome)) == [wanted]
-    refused = ToolCall("ExitPlanMode", "", "rejected by the user")
-    assert texts_of("plan", agent(plan, refused, kind=PLAN)) == []
-    assert texts_of("plan", agent(plan, kind=PLAN), user("hm")) == []
-
-
-def test_the_cause_that_the_agent_named_at_the_end_is_proposed() -> None:
-    last = (
-        "All tests pass.\n\n**Root cause:** the hook reads `config.yaml` before it is written.\n\n"
-        "Changed `load()` to wait for the lock.\n\n```py\nAdded nothing()\n```"
-    )
-    found = proposed([user("fix it"), agent("Looking."), user("go on"), agent(last), user("thanks!")])
-    assert [(item.category, item.text) for item in found] == [
-        ("facts", "The cause was: the hook reads `config.yaml` before it is written."),
-    ]
-
-
-@each_case(
-    "last",
-    [
-        "Cause: all tests pass and lint is clean with 0 issues in `app.py`.",
-        "Cause: the section that documents these:",
-        "Cause: `retry: 1` is set in two files.\n\nWhich of the two files should hold the timeout?",
-        "Cause: unknown.",
-        "The cause is in `hooks_test.go`, which reads a file that is not there.",
-        "Issue: changed it to `fmt.Sprintf` to match the handler above it.",
-    ],
-)
-def test_vague_messages_and_questions_are_not_a_cause(last: str) -> None:
-    assert texts_of("summary", user("do it"), agent(last)) == []
-
-
-def test_a_cause_the_person_objects_to_is_not_proposed() -> None:
-    done = agent("Cause: `--all` reads the list command's file before it is written.")
-    assert texts_of("summary", user("go"), done) != []
-    assert texts_of("summary", user("go"), done, user("no, use the old name, people know it")) == []
 
 
 def bash(command: str, result: str = "ok") -> Turn:
@@ -130,7 +79,7 @@ def test_groups_have_a_title_and_say_what_kind_of_item_it_is() -> None:
     assert not is_shown(WHY["command"], 2) and is_shown(WHY["command"], 3) and is_shown("anything", 1)
 
 
-def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> None:
+def test_a_harvest_proposes_commands_and_marked_lines_but_no_rules() -> None:
     turns = [
         user("Remember: staging is rebuilt on Mondays"),
         user("Lesson: ask before the merge"),
@@ -139,7 +88,7 @@ def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> N
         user("Implement the following plan:\n\n- [ ] Verify that telemetry is off"),
         agent("TODO: said while working", bash("make test").tools[0]),
         user("no, never amend commits in this repository"),
-        agent("**Root cause:** the hook reads `config.yaml` first.\n\nAdded `f()`.\n\nTODO: a release note"),
+        agent("Added `f()`.\n\nTODO: a release note"),
     ]
     found = [(group_of(item.why, item.category), item.text) for item in to_review(turns)]
     assert found == [
@@ -149,7 +98,6 @@ def test_a_harvest_proposes_commands_marked_lines_and_causes_but_no_rules() -> N
         ("pasted", "it is so"),
         ("pasted", "and shall be"),
         ("tasks", "a release note"),
-        ("lessons", "The cause was: the hook reads `config.yaml` first."),
     ]
 
 
@@ -162,34 +110,3 @@ def test_commands_of_a_project_are_lines_of_its_page() -> None:
         )
         for text, times in (("**Run the tests**: make test", 2), ("**Lint**: make lint", 1))
     )  # fmt: skip
-
-
-def test_a_claude_code_log_gives_approved_plans_and_the_cause(tmp_path: Path) -> None:
-    plan = "# Plan: Move the cache to Redis\n\nOne cache for all four workers, with a TTL of 15 min.\n"
-
-    def call(name: str, **given: str) -> dict[str, object]:
-        return {"content": [{"type": "tool_use", "id": name, "name": name, "input": given}]}
-
-    def result(name: str, text: str, *, failed: bool = False) -> dict[str, object]:
-        part = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}
-        return {"role": "user", "content": [part]}
-
-    messages: list[tuple[str, dict[str, object]]] = [
-        ("user", {"role": "user", "content": "plan the move of the cache"}),
-        ("assistant", call("ExitPlanMode", plan=plan)),
-        ("user", result("ExitPlanMode", "User has approved your plan. You can now start coding.")),
-        ("assistant", {"role": "assistant", "content": "Cause: `cache.py` opens one file per worker."}),
-    ]
-    lines = [
-        {"sessionId": "s", "uuid": f"{at}", "timestamp": f"2026-06-12T10:{at:02}:00Z"}
-        | {"type": kind, "message": message}
-        for at, (kind, message) in enumerate(messages)
-    ]
-    source = source_of(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "log.jsonl")
-    assert [(item.why, item.text) for item in proposed(source.turns)] == [
-        (
-            WHY["plan"],
-            "Move the cache to Redis: One cache for all four workers, with a TTL of 15 min.",
-        ),
-        (WHY["summary"], "The cause was: `cache.py` opens one file per worker."),
-    ]

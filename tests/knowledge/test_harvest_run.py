@@ -18,7 +18,7 @@ from engine.knowledge.apply import Applied, apply
 from engine.knowledge.harvest.extract import Extraction, Extractor
 from engine.knowledge.harvest.reading import SourceText
 from engine.knowledge.harvest.report import Consent, HarvestRequest, Result
-from engine.knowledge.harvest.settle import message_of
+from engine.knowledge.harvest.run import message_of
 from engine.knowledge.item import Edit
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.settings.model import DaySettings, HarvestSettings
@@ -602,13 +602,13 @@ def test_a_read_only_workspace_is_surveyed_and_not_harvested(tmp_path: Path) -> 
 def test_without_a_model_nothing_is_written_without_review(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Scripted({}))
     desk.knowledge.extractor = Extractor
-    desk.put("a.md", talk("Decision: canvas.", "TODO: measure it.\n- [ ] cut it", "Remember: it shrinks."))
+    desk.put("a.md", talk("Decision: canvas.", "TODO: measure it.", "Remember: it shrinks."))
     plan = "Implement the following plan:\n\n- [ ] Verify that telemetry is off\n- [x] Fact: it was on"
     desk.put("b.md", talk(plan, "/review\n\n# Checklist\n\n- [ ] Run the tests"))
     report = desk.harvest()
-    assert (report.items, report.held, desk.lines()) == ({}, 4, [])
+    assert (report.items, report.held, desk.lines()) == ({}, 3, [])
     assert [each.item.text for each in desk.knowledge.review.queue.waiting()] == [
-        "canvas.", "measure it.", "cut it", "it shrinks.",
+        "canvas.", "measure it.", "it shrinks.",
     ]  # fmt: skip
 
 

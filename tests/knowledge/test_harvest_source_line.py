@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.knowledge.harvest.settle import EXCERPT, find_source_line
+from engine.knowledge.harvest.source_line import EXCERPT, find_source_line
 from engine.knowledge.item import Item
 
 TALK = (

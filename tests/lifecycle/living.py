@@ -86,13 +86,6 @@ class Model(Scripted):
         statements = list(dict.fromkeys(_STATEMENT.findall(prompt)))
         if prompt.startswith("The type of this commit is"):
             return self._chance.choice(("memory: what the harbour taught", "identity: of another type", "no"))
-        if "journal of that day" in prompt:
-            new = [
-                f"- {'Decided' if kind == 'Decision' else 'Learned'}: {text}"
-                for kind, text in statements
-                if text not in prompt.rpartition("<record")[2]
-            ]
-            return "\n".join(["### harbour", *new]) if new else "NOTHING"
         if '<record name="MEMORY.md">' in prompt:
             return self._memory(prompt)
         task = prompt.rpartition("</conversation>")[2]
@@ -129,7 +122,7 @@ def _rows(name: str, kind: str, text: str) -> Iterator[dict[str, str]]:
         case "people", "Person":
             yield {"name": " ".join(text.split()[:2]), "statement": text}
         case "journal", "Decision":
-            yield {"topic": "harbour", "entry": f"Decided: {text}"}
+            yield {"label": "Decided", "text": text}
 
 
 class Life:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.context.replies import BadReply
 from engine.knowledge.category_files import entries
 from engine.knowledge.proposed import WHY
-from engine.lifecycle.condensing.condenser import lost_entries, read_journal, rewrite
+from engine.lifecycle.condensing.condenser import lost_entries, rewrite
 from engine.lifecycle.proposals import Proposal
 from engine.lifecycle.retention.memory import day_of
 from engine.store.header import locate
@@ -162,16 +162,3 @@ def test_text_and_undated_entries_are_archived_and_crlf_is_preserved() -> None:
     assert text.count("\r\n") == text.count("\n") and {
         day_of(each) for each in entries(text.encode(), MEMORY)
     }
-
-
-@each_case(
-    "reply",
-    ["", "hello", "- no topic", "### t\ntext", "### t\n- <!-- x -->", "### t\n- a [from: x, 2026-01-01]",
-     "### t\n" + "- a\n" * 50, "### t\n- " + "x" * 500, "### {/knowledge}\n- x", "### t"],
-)  # fmt: skip
-def test_a_models_journal_is_accepted_completely_or_not_at_all(reply: str) -> None:
-    with pytest.raises(BadReply):
-        read_journal(reply, cut=False)
-    with pytest.raises(BadReply, match="cut off"):
-        read_journal("### t\n- x", cut=True)
-    assert read_journal("NOTHING", cut=False) == []

@@ -96,7 +96,6 @@ def test_a_session_is_told_in_its_own_words(space: Space) -> None:
         ([("user", "continue"), ("agent", "> [tool:Edit] src/a.py → updated")],
          ("Asked: continue", "Changed: src/a.py")),
         ([("user [command]", "/clear"), ("agent", "Cleared.")], ()),
-        ([("user", "[[ ## user_query ## ]]\n\nWhat is 2+2?"), ("agent", "It is four, of course.")], ()),
         ([("agent", "I am ready to look at the uploader of the harbour.")], ()),
     ],
 )  # fmt: skip
@@ -113,15 +112,6 @@ def test_a_session_of_a_word_or_a_test_is_told_in_a_few_words_and_one_without_th
         (
             [("user", "Please add a retry to the uploader."), ("user", "[Request interrupted by user]")],
             "Please add a retry to the uploader.",
-        ),
-        (
-            [
-                (
-                    "user [command]",
-                    "/add src/a.py docs/b.md\n/add src/c.py\n\nRobin, write a test of the gauge.",
-                )
-            ],
-            "Robin, write a test of the gauge.",
         ),
         (
             [("user [command]", "/help how do I say which files are in the map?")],
@@ -238,8 +228,6 @@ def test_a_vague_request_is_told_with_the_next_that_tells_much() -> None:
         f"Asked: {vague} … {more[1]}",
         "Then asked: Now log all gauges of the harbour.",
     )
-    shell = ("user", "setx TIDE_API_BASE: 12")
-    assert said(shell, more, done)[0] == f"Asked: {more[1]}"
     chinese = ("user", "请给港口的潮汐测量仪增加一个重试功能，还要给每个测量仪写一个测试")
     found = said(("user", "中文回复我"), done, chinese, done, last, done)
     assert found[0] == f"Asked: 中文回复我 … {chinese[1]}"
@@ -254,12 +242,6 @@ def test_a_command_whose_text_stands_below_it_is_what_was_asked() -> None:
 def test_a_button_that_asks_for_another_try_is_no_request() -> None:
     done = ("agent", "Added a retry with three attempts to `client.py`.")
     assert said(RETRY[0], ("user", "@agent Try Again"), done) == (ASKED, f"Done: {done[1]}")
-
-
-@each_case("cut", ["d…", "docs:…", "fix(1…", "Initial…"])
-def test_a_commit_of_whose_subject_nothing_is_left_is_not_named(cut: str) -> None:
-    command = f'git commit -m "{cut}'
-    assert said(RETRY[0], ("agent", f"{EDITED}> [tool:Bash] {command} → done"))[1] == "Changed: client.py"
 
 
 def test_a_request_without_an_answer_is_left_open() -> None:
@@ -373,10 +355,7 @@ def test_sentences_without_spaces_between_words_are_read_too(
 @each_case(
     "closing, told",
     [
-        (
-            "完了です。\n\n- `retry.py` に再試行を追加\n- 手順書を更新",
-            "`retry.py` に再試行を追加; 手順書を更新",
-        ),
+        ("`retry.py` に再試行を追加しました。\n\n- 手順書を更新", "`retry.py` に再試行を追加しました。"),
         ("計画の作成が完了しました。\n\n- `retry.py` に再試行を追加", "計画の作成が完了しました。"),
         ("Alles erledigt.\n\nDie Wiederholung wurde hinzugefügt.", "Die Wiederholung wurde hinzugefügt."),
         (
@@ -401,7 +380,7 @@ def test_the_outcome_is_the_reply_to_the_last_request_not_to_an_order_nor_what_i
             "Logged every attempt with its delay in `client.py`.",
         ),
         ("user", "commit"),
-        ("agent", "Committed the change as 12ab34c on main."),
+        ("agent", "> [tool:Bash] git commit -am x → done\n\nCommitted the change as 12ab34c on main."),
         ("user", "ok, push"),
         (
             "agent",
@@ -547,12 +526,6 @@ def test_a_reply_that_the_work_after_it_may_have_overturned_is_no_outcome(messag
     assert not any("negative" in line for line in found)
 
 
-def test_work_that_ends_with_a_commit_is_reported_by_it() -> None:
-    commit = "> [tool:Bash] git commit -m 'Log each attempt' → [main 1a2b3c4] Log each attempt"
-    found = said(*RETRY, ("user", "Now log each attempt with its delay."), ("agent", f"{EDITED}{commit}"))
-    assert found[-1] == "Changed: client.py; commit “Log each attempt”"
-
-
 def test_the_outcome_outlasts_thanks_and_a_push() -> None:
     found = said(
         *RETRY,
@@ -672,14 +645,11 @@ def test_a_request_behind_a_long_beginning_is_told_with_it() -> None:
     assert found[0] == f"Asked: {begin} {asked}"
 
 
-def test_a_line_of_a_shell_and_a_button_of_the_program_are_not_what_was_asked() -> None:
+def test_a_button_of_the_program_is_not_what_was_asked() -> None:
     asked = ("user", "Let's reset the migrations, then migrate to the local database.")
-    for text in (
-        "set CONSENT=yes && npx prisma migrate reset --force\nError: Could not find the schema",
-        '@agent Enable: "Enable the large model for all clients"',
-    ):
-        lines = said(asked, ("agent", "The migrations of the database were reset."), ("user", text))
-        assert lines[0].startswith("Asked: Let's reset") and not any(text[:12] in line for line in lines)
+    text = '@agent Enable: "Enable the large model for all clients"'
+    lines = said(asked, ("agent", "The migrations of the database were reset."), ("user", text))
+    assert lines[0].startswith("Asked: Let's reset") and not any(text[:12] in line for line in lines)
 
 
 @each_case(
@@ -754,26 +724,6 @@ def test_a_commit_is_named_by_its_subject_alone() -> None:
     assert found[1] == "Changed: commit “Round water levels”"
 
 
-def test_commits_that_say_little_are_named_only_if_there_are_no_others() -> None:
-    def changed(*subjects: str) -> str:
-        calls = "\n".join(f"> [tool:Bash] git commit -m '{each}' → done" for each in subjects)
-        found = said(
-            ("user", "Please log the water levels of the gauges."), ("agent", f"{calls}\n\nAll logged.")
-        )
-        return next(line for line in found if line.startswith("Changed: "))
-
-    assert (
-        changed("Log water levels", "docs: note levels", "$(cat <<EOF)")
-        == "Changed: commit “Log water levels”"
-    )
-    assert changed("Log levels", "Log levels hourly") == (
-        "Changed: commit “Log levels”; commit “Log levels hourly”"
-    ), "one begins like the other, and is another"
-    assert changed("docs: note levels", "chore: bump pump") == (
-        "Changed: commit “docs: note levels”; commit “chore: bump pump”"
-    )
-
-
 def test_a_commit_is_named_by_all_of_its_subject_and_an_amended_one_once() -> None:
     def changed(*calls: str) -> str:
         logged = "\n".join(f"> [tool:Bash] {each}" for each in calls)
@@ -791,8 +741,6 @@ def test_a_commit_is_named_by_all_of_its_subject_and_an_amended_one_once() -> No
     first = "git commit -m 'Log all levels!' → done"
     again = "git -C /srv/gauge commit --amend -m 'Log the water levels' → done"
     assert changed(first, again) == "Changed: commit “Log the water levels”"
-    part = "git commit --fixup=HEAD → [main 2b3c4d5] fixup! Log all levels! … 1 file changed (2 lines)"
-    assert changed(first, part) == "Changed: commit “Log all levels!”"
     reset = "git -C /srv/gauge reset --soft HEAD~1 → done"
     assert changed(first, "git commit -m 'Round the levels' → done", reset) == (
         "Changed: commit “Log all levels!”"
@@ -906,10 +854,6 @@ def test_a_commit_is_named_as_git_printed_it_if_its_message_was_cut() -> None:
     assert named(('git commit -m "Log water levels hourly"', cut)) == whole
     assert (
         named(('git commit -m "Log water levels ho…', "done"), ("git commit --amend --no-edit", printed))
-        == whole
-    )
-    assert (
-        named(('git commit -m "fix(lo…', "done"), ('git commit -m "Log water levels hourly"', "done"))
         == whole
     )
 
@@ -1036,21 +980,6 @@ def test_code_and_thoughts_are_no_outcome_and_a_mark_in_code_ends_no_sentence() 
     )
     assert ends(f"> [tool:Edit] client.py → updated\n\n{thought}")[0] == "Changed: client.py"
     assert not any("next step" in line for line in ends(f"> [tool:Edit] client.py → updated\n\n{thought}"))
-
-
-def test_what_depends_on_something_is_no_choice() -> None:
-    found = said(
-        ("user", "Please log the water levels of the gauges."),
-        ("agent", "Logged the levels in one file."),
-        ("user", "let's use one file for each gauge."),
-        ("agent", "Split the file by gauge."),
-        ("user", "if the pier is too slow for that then we can go with one file for all."),
-        ("agent", "Measured the pier."),
-        ("user", "Now measure the breakwater of the harbour."),
-        ("agent", "Measured the breakwater."),
-    )
-    chosen = [line for line in found if line.startswith("Chose: ")]
-    assert chosen == ["Chose: let's use one file for each gauge."]
 
 
 def test_secrets_and_markup_never_reach_the_journal(tmp_path: Path) -> None:
@@ -1329,7 +1258,43 @@ def test_what_was_asked_has_short_paths_and_no_command_without_a_name(message: s
     assert said((role, message), ("agent", EDITED))[0] == f"Asked: {asked}"
 
 
-def test_a_prompt_of_windows_and_what_an_editor_says_of_a_page_are_not_what_was_asked() -> None:
-    for line in ("E:\\Dev\\tides> npm run type-check", "HTML Element: <div class=gauge>J</div>"):
-        (first, *_) = said(("user", line), ("user", "Please add the height to the list of gauges."))
-        assert first == "Asked: Please add the height to the list of gauges."
+def test_what_an_editor_says_of_a_page_is_not_what_was_asked() -> None:
+    line = "HTML Element: <div class=gauge>J</div>"
+    (first, *_) = said(("user", line), ("user", "Please add the height to the list of gauges."))
+    assert first == "Asked: Please add the height to the list of gauges."
+
+
+def test_a_request_may_begin_with_a_hidden_file_and_a_mark_alone_is_none() -> None:
+    assert said(("user", ".devenv/*.sh のコードコメントをアップデートして。"), ("agent", EDITED))[0] == (
+        "Asked: .devenv/*.sh のコードコメントをアップデートして。"
+    )
+    assert said(("user", "課題を抽出して\n\n会議のメモ:\n\n- 返却確認の不徹底"), ("agent", "Hm."))[
+        0
+    ].endswith("課題を抽出して")
+    assert said(("user", "."), ("agent", "How can I help you?")) == ()
+    assert said(("user", "/usage\n/usage"), ("agent", "How can I help you?")) == ()
+
+
+@each_case(
+    ("reply", "told"),
+    [
+        ("Structured as an arc of eight weeks, which warms the leads up well.", "Said: Structured as an arc"),
+        (
+            "> [tool:Edit] a.py → updated\n\n結論: `a.py` の再試行を修正しました。",
+            "Done: `a.py` の再試行を修正しました。",
+        ),
+        (
+            "The `client.py` sends the report twice.\n\n@@ -50,6 +50,16 @@ def send(\n",
+            "Said: The `client.py` sends",
+        ),
+        (
+            "The `client.py` sends the report twice. If you want, I can mend that now?",
+            "Said: The `client.py` sends",
+        ),
+    ],
+)
+def test_an_offer_code_and_an_opinion_are_no_work_that_was_done(reply: str, told: str) -> None:
+    lines = said(
+        ("user", "Please look at the retry in `client.py`."), ("agent", f"> [tool:Read] a.py → ok\n{reply}")
+    )
+    assert lines[-1].startswith(told)

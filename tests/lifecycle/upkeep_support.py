@@ -74,8 +74,7 @@ class Desk:
             self.problems.append,
         )  # fmt: skip
         self.condenser = Condenser(
-            self.knowledge, Conversations(workspace, self.files), self.retention, lambda: self.recaps,
-            lambda _settings: writer,
+            self.knowledge, Conversations(workspace, self.files), self.retention, lambda _settings: writer
         )  # fmt: skip
 
     def put(self, texts: Mapping[str, str], *, commit: bool = True) -> None:

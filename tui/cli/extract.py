@@ -44,8 +44,8 @@ def extract(
     Reads every ended session in raw/, or only SESSION (its id or path), once with each extractor. Findings go
     to the pages of projects, people, procedures and references, to MEMORY.md and to the journal, with their
     source; possibly planted ones wait for you (`autopoiesis review list`). extraction.provider names the
-    model; with the default, `none`, marked lines are taken, and what else can be found without a model is
-    proposed for review. knowledge/prompts/NAME.md replaces an extractor's prompt.
+    model; with the default, `none`, only marked lines are taken. knowledge/prompts/NAME.md replaces an
+    extractor's prompt.
     """
     if is_list:
         return _list(engine, as_json)

@@ -39,7 +39,8 @@ _number_option = click.option(
 def condense() -> None:
     """Condense days into journals, weeks into MEMORY.md, months into proposals.
 
-    Without --apply the result is shown and queued for review (`autopoiesis review list --group upkeep`).
+    Without --apply, changes of a week or month are shown and queued for review (`autopoiesis review list
+    --group upkeep`).
     """
 
 
@@ -47,13 +48,23 @@ def condense() -> None:
 @_day_option
 @_apply_option
 def condense_daily(engine: Engine, day: str | None, applied: bool, as_json: bool) -> int:
-    """Add to a day's journal what was harvested, and recaps of its sessions. Your own lines stay."""
-    _recover(engine, applied, as_json)
-    found = _day(engine, day)
-    recaps = engine.condenser.recap(found).recaps if applied else ()
-    if recaps and not as_json:
-        emit(f"{plural(len(recaps), 'recap')} written")
-    return _settle(engine, [engine.condenser.daily(found)], applied, as_json)
+    """Write the recaps that a day's journal lacks; `extract` writes them, too. Your own lines stay."""
+    paths = engine.condenser.sessions(_day(engine, day))
+    done = engine.recaps.write(paths) if applied else None
+    recaps = done.recaps if done else [each for path in paths for each in engine.recaps.of_session(path)]
+    if emitted_json(as_json, {"recaps": recaps, "written": applied}):
+        return 0
+    for each in recaps:
+        emit(f"{each.day}  {each.begin}–{each.end}  {each.project}".rstrip())
+        for line in each.lines:
+            emit(f"  - {line}")
+    if not recaps:
+        emit("nothing to do")
+    elif done is None:
+        emit(f"{plural(len(recaps), 'recap')}; dry run; pass --apply to write what the journal lacks")
+    else:
+        emit(f"{plural(len(recaps), 'recap')} written; {commit_text(done.commit.revision, done.commit.why)}")
+    return 0
 
 
 @condense.verb("weekly", "--day 2026-06-12")

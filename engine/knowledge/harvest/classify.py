@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
 WORKING = "conversations"
 TRANSCRIPTS = "raw/conversations"
-KEEP_FILE = "conversations/.keep"
-"""Names and patterns of conversations that a person keeps, one per line."""
-
 LIVE_FIELDS = ("started", "ended", "imported_from")
 """Fields of a header that tell whether a conversation is still being written."""
 
@@ -111,14 +107,6 @@ class Classifier:
     def _horizon(self) -> datetime:
         return self.now - timedelta(minutes=self.idle_minutes)
 
-    @cached_property
-    def _kept(self) -> tuple[str, ...]:
-        try:
-            lines = self.files.read(KEEP_FILE, limit=256 * 1024).decode("utf-8", "replace").splitlines()
-        except (FileNotFoundError, AutopoiesisError):
-            return ()
-        return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
-
     def _classify(self, path: str) -> Candidate | None:
         """The conversation at a path; ``None`` if it no longer exists."""
         try:
@@ -131,7 +119,7 @@ class Classifier:
         size = status.st_size
         head = read_head(real)
         fields = head_fields(head, ("keep", "session_id", *LIVE_FIELDS))
-        if fields["keep"].lower() in ("true", "yes", "1") or _named(path, self._kept):
+        if fields["keep"].lower() in ("true", "yes", "1"):
             return Candidate(path, "user-kept", "kept by a person", size)
         live = self.live(real, datetime.fromtimestamp(status.st_mtime, UTC), fields)
         if live and path not in self.named:
@@ -229,15 +217,6 @@ def _by_ledger(entry: LedgerEntry | None, size: int, provider: str, transcript: 
     if entry.status == "harvest-failed":
         return "harvest", f"failed on {entry.at[:10]}: {entry.error}"
     return "harvest", "is not harvested yet"
-
-
-def _named(path: str, patterns: Iterable[str]) -> bool:
-    inside = path.partition("/")[2]
-    name = path.rpartition("/")[2]
-    stem = name.rpartition(".")[0]
-    return any(
-        fnmatch.fnmatchcase(each, pattern) for pattern in patterns for each in (path, inside, name, stem)
-    )
 
 
 def _ended_before(horizon: datetime, path: Path, written: datetime, fields: Mapping[str, str]) -> bool:

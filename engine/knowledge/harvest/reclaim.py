@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
 from engine.knowledge.harvest.classify import WORKING, hash_of, paths_in
-from engine.knowledge.harvest.settle import holds_secret
 from engine.knowledge.ledger import MARKERS, LedgerEntry
 from engine.knowledge.ledger import PATH as LEDGER
 from engine.knowledge.verify import version_of
+from engine.redaction.detect import redact
 from engine.store.change import commit_message
 
 if TYPE_CHECKING:
@@ -234,6 +234,11 @@ class Reclaimer:
             except (FileNotFoundError, AutopoiesisError):
                 known[path] = None
         return known[path]
+
+
+def holds_secret(data: bytes) -> bool:
+    """True if a file contains what looks like a key or a password."""
+    return bool(redact(data.decode("utf-8", "replace"))[1])
 
 
 def kept_message(path: str) -> str:

@@ -1,12 +1,18 @@
-"""Runs a harvest: survey, extraction per conversation, then reclaiming (``knowledge-curation.md`` 5, 7)."""
+"""Runs a harvest: survey, extraction per conversation, then reclaiming (``knowledge-curation.md`` 5, 7).
+
+The digest and the commit follow once, at the end of the run; what a killed run did not commit, the next one
+does first.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from engine.errors import AutopoiesisError, HarvestRefused
@@ -21,31 +27,41 @@ from engine.knowledge.harvest.classify import (
     hash_of,
     paths_in,
 )
-from engine.knowledge.harvest.reading import read_source
-from engine.knowledge.harvest.reclaim import refuse_too_many
+from engine.knowledge.harvest.reading import read_source, safe_name
+from engine.knowledge.harvest.reclaim import holds_secret, refuse_too_many
 from engine.knowledge.harvest.report import HarvestRequest, Outcome, Report, Result, Survey
-from engine.knowledge.harvest.settle import Finding, HarvestSettler, finder
-from engine.knowledge.item import Origin
+from engine.knowledge.harvest.source_line import finder
+from engine.knowledge.item import CATEGORIES, Origin, counted
 from engine.knowledge.ledger import PATH as LEDGER
-from engine.knowledge.ledger import LedgerEntry
+from engine.knowledge.ledger import LedgerEntry, LedgerLine
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.store.change import ChangeCommit
+from engine.knowledge.settler import Finding, Settler
+from engine.store.change import SUBJECT, ChangeCommit, commit_message
+from engine.store.paths import transcript_name
 from engine.store.sparse import refuse_elsewhere
+from engine.store.typed import typed
 from engine.store.zone import local_day
 from engine.transcripts.days import day_of
 
 if TYPE_CHECKING:
+    from engine.knowledge.digest import Digest
     from engine.knowledge.harvest.extract import Extractor
     from engine.knowledge.harvest.reading import SourceText
     from engine.knowledge.harvest.reclaim import Reclaimer
     from engine.knowledge.item import Item, Plan
     from engine.knowledge.ledger import Ledger, Status
+    from engine.knowledge.review import QueueResult, ReviewQueue
     from engine.knowledge.trash import Trash
     from engine.settings.model import HarvestSettings
+    from engine.store.change import Commit
     from engine.store.files import Files
 
 
+JOURNALS = "scratch/harvest"
+"""Folder of the journals of harvests that are being written."""
+_NAME = 40
+"""Minimum characters of a conversation's name in a commit's subject."""
 _UNHARVESTABLE: dict[str, Outcome] = {"too-large": "too-large", "unclear": "unclear", "unreadable": "failed"}
 """Outcomes of conversations that cannot be harvested, by state."""
 
@@ -63,9 +79,12 @@ class Harvest:
 
     files: Files
     ledger: Ledger
-    settler: HarvestSettler
+    digest: Digest
+    review: Callable[[], ReviewQueue]
     reclaimer: Reclaimer
     trash: Trash
+    commit: Commit
+    on_problem: Callable[[str], None]
     settings: Callable[[], HarvestSettings]
     extractor: Callable[[HarvestSettings], Extractor]
     clock: Callable[[], datetime]
@@ -112,9 +131,9 @@ class Harvest:
         Raises:
             LedgerBroken, WriteFailed, ReadOnly: It cannot be finished now.
         """
-        settled = [each.path for each in self.settler.recover()]
+        settled = [each.path for each in self._settler.recover()]
         reclaimed = self.reclaimer.recover()
-        self.settler.commit_left()
+        self._commit_left()
         return (*settled, *reclaimed)
 
     def run(
@@ -166,7 +185,7 @@ class Harvest:
                 results[each.path] = result
                 on_result(result)
         finally:
-            made = self.settler.commit_run(results.values())
+            made = self._commit_run(results.values())
         if request.reclaim and not request.transcripts:
             for result in self.reclaimer.move(tuple(results.values()), request, settings.most_reclaimed):
                 results[result.path] = result
@@ -234,8 +253,7 @@ class Harvest:
                     self.ledger.record(source.sha256, entry)
                 return result(_OUTCOMES[entry.status], entry, error=entry.error)
             finding, decided = self._finding(source, extraction.items, entry)
-            locate = finder(self.files, source.path)
-            done = self.settler.settle(finding.sha256[:16], finding, decided.held, locate)
+            done = self._settler.settle(finding.sha256[:16], finding)
         return replace(done, known=decided.known, refused=entry.refused, stays=stays)
 
     def _missing(self, candidate: Candidate) -> Result:
@@ -246,16 +264,48 @@ class Harvest:
             return Result(candidate.path, candidate.size, _OUTCOMES[known.status], known, stays=True)
         return Result(candidate.path, candidate.size, "changed", error="it was removed in the meantime")
 
-    def _finding(self, source: SourceText, items: Sequence[Item], entry: LedgerEntry) -> tuple[Finding, Plan]:
+    def _finding(
+        self, source: SourceText, items: Sequence[Item], entry: LedgerEntry
+    ) -> tuple[Finding[LedgerEntry], Plan]:
         """What to write, and the plan with what is held or already known."""
         zone = self.zone()
         day = day_of(source.path, source.began, zone)
-        day = day or local_day(datetime.fromisoformat(entry.at), zone).isoformat()
-        origin = Origin(source.name, day)
+        origin = Origin(source.name, day or local_day(datetime.fromisoformat(entry.at), zone).isoformat())
         decided = plan(items, origin, self.files, held=lambda item: why_held(item, source.voices))
         entry = replace(entry, known=len(decided.known))
-        finding = Finding(sha256=source.sha256, path=source.path, day=day, entry=entry, edits=decided.edits)
-        return finding, decided
+        finding = Finding(
+            path=source.path, sha256=source.sha256, at=entry.at, origin=origin,
+            record=entry, edits=decided.edits,
+        )  # fmt: skip
+        return finding.with_held(decided.held, finder(self.files, source.path)), decided
+
+    @cached_property
+    def _settler(self) -> Settler[LedgerEntry, Result]:
+        """Writes findings; each step raises ``LedgerBroken`` if the ledger is damaged or lost."""
+        return Settler(
+            self.files, self.review, self.on_problem, lambda tree: typed(LedgerEntry, tree), self._record,
+            JOURNALS, "its conversation will be harvested again",
+        )  # fmt: skip
+
+    def _record(self, finding: Finding[LedgerEntry], queued: QueueResult) -> Result:
+        """Records a finding in the ledger, beside the lines of an earlier harvest."""
+        before = self.ledger.get(finding.sha256)
+        kept = before.lines if before is not None and before.status == "harvested" else ()
+        known = {line.id for line in kept}
+        new = [edit for edit in finding.edits if edit.id not in known]
+        counts: Counter[str] = Counter(edit.category for edit in new)
+        items = dict(counts)
+        if before is not None and kept:
+            counts.update(before.items)
+        held = (*(before.held if before is not None else ()), *queued.ids)
+        entry = replace(
+            finding.record,
+            items={name: counts.get(name, 0) for name in CATEGORIES},
+            lines=(*kept, *(LedgerLine(edit.id, edit.path, edit.line) for edit in new)),
+            held=tuple(dict.fromkeys(held)),
+        )
+        self.ledger.record(finding.sha256, entry)
+        return Result(finding.path, entry.size, "harvested", entry, is_new=True, items=items, held=queued.new)
 
     def _unharvestable(self, candidate: Candidate) -> Result:
         """The result for a conversation that cannot be harvested; recorded in the ledger once."""
@@ -266,3 +316,53 @@ class Harvest:
             entry = LedgerEntry(candidate.path, status, at, size=candidate.size, error=error)
             self.ledger.record(candidate.sha256, entry)
         return Result(candidate.path, candidate.size, outcome, error=error)
+
+    def _commit_left(self) -> None:
+        """Commits uncommitted knowledge, so that a harvest's commit contains only its own changes: what
+        killed runs and failed commits left, and edits by a person. The digest is updated first.
+        """
+        self.digest.follow(self.on_problem)
+        entries = self.ledger.entries().values()
+        lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
+        existing = self._settler.existing
+        deleted = {entry.path for entry in entries if entry.deleted}
+        gone = deleted.difference(existing(*deleted))
+        paths = [*existing(LEDGER, *lines, *self.digest.paths), *sorted(gone)]
+        self.commit(paths, commit_message("memory", "knowledge as it stood before a harvest"))
+
+    def _commit_run(self, results: Collection[Result]) -> ChangeCommit:
+        """Commits the results of a run, after updating the digest. It includes what other programs have just
+        harvested from the same conversations, which must be in the history before these are reclaimed.
+        """
+        entries = [each.entry for each in results if each.outcome == "harvested" and each.entry is not None]
+        if not entries:
+            return ChangeCommit()
+        digest = self.digest.paths if self.digest.follow(self.on_problem) else ()
+        lines = dict.fromkeys(line.path for entry in entries for line in entry.lines)
+        new = [each for each in results if each.is_new]
+        sources = [each.path for each in new if self._is_fit(each.path)]
+        paths = (*self._settler.existing(LEDGER, *lines), *digest, *sources)
+        return self.commit(paths, message_of(new))
+
+    def _is_fit(self, path: str) -> bool:
+        """Whether a conversation itself is committed, too: unless it contains a secret."""
+        with contextlib.suppress(FileNotFoundError, AutopoiesisError):
+            return not holds_secret(self.files.read(path))
+        return False
+
+
+def message_of(results: Sequence[Result]) -> str:
+    """The commit message for a harvest (spec 10.1); it names conversations in which it found something."""
+    items: Counter[str] = Counter()
+    for each in results:
+        items.update(each.items)
+    held = sum(each.held for each in results)
+    what = ", ".join([*counted(items), *([f"{held:,} for review"] if held else [])]) or "nothing new"
+    name = f"{len(results):,} conversations"
+    if len(results) == 1:
+        name = transcript_name(safe_name(results[0].path))[1]
+        room = max(_NAME, SUBJECT - len(commit_message("memory", f"harvest of : {what}")))
+        if len(name) > room:
+            name = f"{name[: room - 1].rstrip('-')}…"
+    found = [each.path for each in results if any(each.items.values()) or each.held]
+    return commit_message("memory", f"harvest of {name}: {what}", sessions=found)

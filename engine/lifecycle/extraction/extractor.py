@@ -11,11 +11,11 @@ Without a model:
 ===========  ============================================================================================
 Extractor    finds
 ===========  ============================================================================================
-decisions    lines marked ``Decision:``; plans the user approved (for review)
+decisions    lines marked ``Decision:``
 lessons      lines marked ``Lesson:``; what the user corrects is in the rules
 people       nothing
-procedures   lists marked ``Playbook:``
-facts        lines marked ``Fact:``; the cause named by the agent at the end (for review)
+procedures   nothing
+facts        lines marked ``Fact:``
 ===========  ============================================================================================
 """
 
@@ -30,18 +30,16 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.context.fixed import JOURNAL
 from engine.context.sources import MEMORY
 from engine.errors import AutopoiesisError, ConfigError
 from engine.knowledge.harvest.inquiry import task
 from engine.knowledge.harvest.markers import LESSONS as OF_LESSONS
 from engine.knowledge.harvest.markers import labelled
-from engine.knowledge.harvest.proposals import proposed
 from engine.knowledge.harvest.reading import SourceText, read_source
-from engine.knowledge.harvest.reply import fields_of, held_if_long, item_of, single, steps_of
-from engine.knowledge.item import Category, Item, Voice
-from engine.knowledge.pages import OLD_JOURNALS, PEOPLE, PROCEDURES, REFERENCE, context_of, projects
-from engine.knowledge.proposed import WHY
+from engine.knowledge.harvest.reply import fields_of, held_if_long, single, steps_of
+from engine.knowledge.item import Item, Origin
+from engine.knowledge.pages import PEOPLE, PROCEDURES, REFERENCE, context_of, projects
+from engine.lifecycle.recaps.wording import NAME, read_line
 from engine.provenance.disguise import is_disguised
 from engine.provenance.instructions import is_hostile_act, is_instruction
 from engine.redaction.detect import secrets_in
@@ -152,16 +150,10 @@ def _installed(name: str) -> Extractor:
     return made
 
 
-_PLAYBOOK = re.compile(r"\*\*(?P<name>[^*]+)\*\*: (?P<steps>.+)")
-
-
 def decisions(session: Session) -> Iterator[Item]:
     """Decisions, by project."""
     for _, item in session.marks:
         if item.category == "decisions":
-            yield decision(item, session)
-    for item in session.proposals:
-        if item.why == WHY["plan"]:
             yield decision(item, session)
 
 
@@ -172,31 +164,11 @@ def lessons(session: Session) -> Iterator[Item]:
             yield lesson(item)
 
 
-def procedures(session: Session) -> Iterator[Item]:
-    """Procedures, each on its own page."""
-    for _, item in session.marks:
-        if item.category == "playbooks" and (match := _PLAYBOOK.fullmatch(item.text)):
-            for marked in _item("facts", single(match["steps"]), item.voice):
-                with contextlib.suppress(ValueError):  # not a usable name
-                    yield procedure(marked, match["name"])
-
-
 def facts(session: Session) -> Iterator[Item]:
     """Facts."""
     for label, item in session.marks:
-        if item.category == "facts" and label and label not in OF_LESSONS:
+        if item.category == "facts" and label not in OF_LESSONS:
             yield fact(item, session)
-    for item in session.proposals:
-        if item.category == "facts":
-            yield fact(item, session)
-
-
-def _item(category: Category, text: str, voice: Voice) -> Iterator[Item]:
-    """An item, if the text is valid for one."""
-    try:
-        yield item_of(category, text, voice=voice)
-    except ValueError:
-        return
 
 
 DECISIONS = "Key Decisions"
@@ -208,7 +180,6 @@ COMMUNICATION = "Communication"
 
 _GENERAL = frozenset({"", "general", "none", "other", "misc", "untitled", "n-a", "unknown", "this-project"})
 """Words a model uses for no project or subject."""
-_TOPIC_CHARACTERS = 40
 _NAME_CHARACTERS = 60
 _ODD = re.compile(r"[^\w .&/+'’()-]+")
 
@@ -270,24 +241,15 @@ def fact(item: Item, session: Session, subject: str = "") -> Item:
     return _on(item, path, FACTS, subject)
 
 
-def entry(item: Item, session: Session, topic: str = "") -> Item:
-    """An entry in the journal of the session's day, by topic; in the archived journal if it was archived."""
-    section = (
-        plain_name(topic, _TOPIC_CHARACTERS) or session.project or plain_name(session.folder) or "sessions"
-    )
-    archived = f"{OLD_JOURNALS}/{session.day}.md"
-    path = archived if archived in session.known.archived else f"{JOURNAL}/{session.day}.md"
-    return _on(item, path, section)
-
-
-def plain_name(text: str, limit: int = _NAME_CHARACTERS) -> str:
-    """A name or topic as a heading: one short line without Markdown; empty if it is invalid or hostile."""
+def plain_name(text: str) -> str:
+    """A name as a heading: one short line without Markdown; empty if it is invalid or hostile."""
     name = " ".join(_ODD.sub(" ", text).split()).strip(" .-/_")
     if is_instruction(text) or is_instruction(name) or is_hostile_act(name) or is_disguised(text):
         return ""
     if secrets_in(text):
         return ""
-    return name if len(name) <= limit else name[:limit].rpartition(" ")[0] or name[:limit]
+    short = name[:_NAME_CHARACTERS]
+    return name if name == short else short.rpartition(" ")[0] or short
 
 
 def _on(item: Item, path: str, section: str, subject: str = "") -> Item:
@@ -337,12 +299,6 @@ def read_fact(row: Any, session: Session) -> Item:
     return fact(_read_item(statement, detail), session, subject)
 
 
-def read_entry(row: Any, session: Session) -> Item:
-    """``{"topic": …, "entry": …}``."""
-    topic, text = _fields(row, "topic", "entry")
-    return entry(_read_item(text), session, topic)
-
-
 def _read_item(first: str, second: str = "") -> Item:
     return held_if_long("facts", first, second)
 
@@ -358,9 +314,9 @@ SHIPPED: dict[str, Extractor] = {
         Shipped("decisions", "1", read_decision, decisions),
         Shipped("lessons", "1", read_lesson, lessons),
         Shipped("people", "1", read_person, lambda _session: ()),
-        Shipped("procedures", "1", read_procedure, procedures),
+        Shipped("procedures", "1", read_procedure, lambda _session: ()),
         Shipped("facts", "1", read_fact, facts),
-        Shipped("journal", "1", read_entry, lambda _session: ()),  # a recap
+        Shipped(NAME, "1", lambda row, _session: read_line(row), lambda _session: ()),  # recaps
     )
 }
 assert tuple(SHIPPED) == EXTRACTORS
@@ -377,7 +333,6 @@ class Known:
     projects: tuple[str, ...] = ()  # slugs of projects with a page
     people: Mapping[str, str] | None = None  # pages by slug of the full or first name
     pages: frozenset[str] = frozenset()  # of procedures and references, workspace-relative
-    archived: frozenset[str] = frozenset()  # journals in the archive, likewise
 
 
 @dataclass(frozen=True)
@@ -393,6 +348,11 @@ class Session:
     known: Known
 
     @property
+    def origin(self) -> Origin:
+        """Where its items come from."""
+        return Origin(self.source.name, self.day, session=self.source.session)
+
+    @property
     def turns(self) -> tuple[Turn, ...]:
         """Its turns, without text injected from memory."""
         return self.source.turns
@@ -401,11 +361,6 @@ class Session:
     def marks(self) -> tuple[tuple[str, Item], ...]:
         """Labelled items, with their labels."""
         return tuple(labelled(self.turns))
-
-    @cached_property
-    def proposals(self) -> tuple[Item, ...]:
-        """Items that a harvest without a model would propose for review."""
-        return proposed(self.turns)
 
 
 def known_in(files: Files) -> Known:
@@ -420,8 +375,7 @@ def known_in(files: Files) -> Known:
         if len(paths) == 1:  # skip ambiguous first names
             people.setdefault(first, next(iter(paths)))
     pages = (*_pages(files, PROCEDURES), *_pages(files, REFERENCE))
-    archived = frozenset(_pages(files, OLD_JOURNALS))
-    return Known(tuple(projects(files.workspace)), people, frozenset(pages), archived)
+    return Known(tuple(projects(files.workspace)), people, frozenset(pages))
 
 
 def read_session(files: Files, path: str, known: Known, zone: str) -> Session:

@@ -22,15 +22,19 @@ from engine.errors import AutopoiesisError
 from engine.knowledge.harvest.inquiry import ExtractionFailed, Inquiry, without_secrets
 from engine.knowledge.harvest.parts import MAX_FAILURES, SourcePart, parts_of
 from engine.knowledge.harvest.reply import Reply, distinct, read_rows
+from engine.lifecycle.recaps.wording import NAME as JOURNAL
+from engine.lifecycle.recaps.wording import Wording
 from engine.provenance.hold import voice_of
 from engine.store.monthly import AnotherFile, Mark, MonthlyLog, record_of
 from engine.store.typed import typed
 from engine.transcripts.days import moment
 
 if TYPE_CHECKING:
+    from engine.context.recaps import Recap
     from engine.knowledge.harvest.inquiry import Asker
     from engine.knowledge.item import Item
     from engine.lifecycle.extraction.extractor import Extractor, Session
+    from engine.lifecycle.recaps.recaps import Recaps
     from engine.store.files import Files
 
 KIND = "extractions"
@@ -187,6 +191,7 @@ class Reading:
     record: ExtractionRecord  # without the time and what was written
     items: tuple[Item, ...] = ()
     lasting: bool = False  # all further requests will fail until the user changes something
+    recaps: tuple[Recap, ...] = ()  # written to the journal
 
 
 def by_of(extractor: Extractor, asker: Asker | None, files: Files) -> By:
@@ -215,10 +220,14 @@ def tokens_of(windows: Sequence[SourcePart]) -> int:
     return -(-size // _BYTES_PER_TOKEN) + len(windows) * _QUESTION_TOKENS
 
 
-def read(extractor: Extractor, session: Session, asker: Asker | None, files: Files) -> Reading:
+def read(
+    extractor: Extractor, session: Session, asker: Asker | None, files: Files, recaps: Recaps
+) -> Reading:
     """Reads a session with an extractor; failures are in ``error``.
 
-    ``files`` contains the workspace's own tasks.
+    Args:
+        files: Contains the workspace's own tasks.
+        recaps: Writes the journal that a model words.
     """
     source, by = session.source, By(extractor.name, extractor.version)
     blank = ExtractionRecord("", source.path, source.sha256, by, "extracted", source.session)
@@ -226,7 +235,13 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
         blank = replace(blank, by=by_of(extractor, asker, files))
         if asker is None or not blank.by.provider:
             return Reading(blank, distinct(extractor.without_model(session)))
-        return _ask(extractor, session, asker, blank, extractor.task(files))
+        inquiry = Inquiry(asker, source.name, source.session, asker.completer.model)
+        if extractor.name == JOURNAL:
+            wording = Wording(inquiry, extractor.task(files))
+            written = recaps.write([source.path], wording=wording).recaps
+            record = _asked(blank, inquiry, wording.refused, wording.errors)
+            return Reading(record, lasting=wording.lasting, recaps=written)
+        return _ask(extractor, session, inquiry, blank, extractor.task(files))
     except AutopoiesisError as error:
         return Reading(replace(blank, status="failed", error=str(error)), lasting=error.lasting)
     except Exception as error:  # noqa: BLE001 — code of another package
@@ -234,8 +249,9 @@ def read(extractor: Extractor, session: Session, asker: Asker | None, files: Fil
         return Reading(replace(blank, status="failed", error=what))
 
 
-def _ask(extractor: Extractor, session: Session, asker: Asker, blank: ExtractionRecord, task: str) -> Reading:
-    inquiry = Inquiry(asker, session.source.name, session.source.session, asker.completer.model)
+def _ask(
+    extractor: Extractor, session: Session, inquiry: Inquiry, blank: ExtractionRecord, task: str
+) -> Reading:
     wanted = _wanted(task, session)
     windows = windows_of(session)
     found: list[Item] = []
@@ -260,7 +276,14 @@ def _ask(extractor: Extractor, session: Session, asker: Asker, blank: Extraction
         found += reply.items
         refused += reply.refused
     said = session.source.voices
-    record = replace(
+    items = distinct(replace(item, voice=voice_of(item.text, said)) for item in found)
+    return Reading(_asked(blank, inquiry, refused, errors), items, lasting)
+
+
+def _asked(
+    blank: ExtractionRecord, inquiry: Inquiry, refused: Sequence[str], errors: Sequence[str]
+) -> ExtractionRecord:
+    return replace(
         blank,
         status="failed" if errors else "extracted",
         refused=tuple(refused),
@@ -269,8 +292,6 @@ def _ask(extractor: Extractor, session: Session, asker: Asker, blank: Extraction
         cost_usd=inquiry.cost_usd,
         error="; ".join(errors),
     )
-    items = distinct(replace(item, voice=voice_of(item.text, said)) for item in found)
-    return Reading(record, items, lasting)
 
 
 def _wanted(task: str, session: Session) -> str:

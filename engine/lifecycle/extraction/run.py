@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,13 +20,12 @@ from engine.knowledge.category_files import refuse_broken_files
 from engine.knowledge.digest import Digest
 from engine.knowledge.harvest.classify import LIVE_FIELDS, TRANSCRIPTS, Classifier, hash_of, paths_in
 from engine.knowledge.harvest.inquiry import Asker
-from engine.knowledge.harvest.reading import safe_name
-from engine.knowledge.harvest.settle import finder
-from engine.knowledge.item import Origin, item_id
+from engine.knowledge.harvest.source_line import finder
+from engine.knowledge.item import item_id
 from engine.knowledge.plan import plan
 from engine.knowledge.proposed import why_held
-from engine.knowledge.review import Locate, ReviewQueue, nowhere, pending_items
-from engine.knowledge.settler import Settler, Work
+from engine.knowledge.review import ReviewQueue
+from engine.knowledge.settler import Finding, Settler
 from engine.lifecycle.extraction.extractor import (
     Extractor,
     Known,
@@ -49,14 +48,16 @@ from engine.lifecycle.extraction.reading import (
     tokens_of,
     windows_of,
 )
+from engine.lifecycle.recaps.wording import NAME as JOURNAL
 from engine.store.change import commit_change, commit_message
+from engine.store.typed import typed
 from engine.transcripts.places import find_session, head_fields, read_head
 
 if TYPE_CHECKING:
     from engine.context.recaps import Recap
     from engine.costs.costs import Costs
-    from engine.knowledge.item import HeldItem, Plan
-    from engine.knowledge.review import PendingItem, QueueResult
+    from engine.knowledge.item import Plan
+    from engine.knowledge.review import QueueResult
     from engine.lifecycle.recaps.recaps import Recaps
     from engine.providers.chat import ChatProvider
     from engine.settings.model import Config, ExtractionSettings
@@ -64,8 +65,8 @@ if TYPE_CHECKING:
     from engine.store.files import Files
     from engine.store.repository import Repository
 
-JOURNAL = "journal"
-"""The extractor that writes recaps; with a model it writes entries instead."""
+JOURNALS = "scratch/extraction"
+"""Folder for the journals of extractions in progress."""
 IDLE_MINUTES = 60
 """A session without an end counts as live if it was written to more recently."""
 
@@ -131,6 +132,7 @@ class Result:
     commit: str = ""  # object name, if there is a commit
     uncommitted: str = ""  # why there is no commit; also empty if there was nothing to commit
     error: str = ""  # why it was not read, or not completely
+    recaps: tuple[Recap, ...] = ()  # that a model worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +181,17 @@ class Runner:
         return self.record or ExtractionLog(self.target, self.clock)
 
     @cached_property
-    def _settler(self) -> ExtractionSettler:
-        review, digest = ReviewQueue(self.target, self.clock), Digest(self.target)
-        return ExtractionSettler(self.target, lambda: review, self.commit, self.on_problem, self.log, digest)
+    def _digest(self) -> Digest:
+        return Digest(self.target)
+
+    @cached_property
+    def _settler(self) -> Settler[tuple[ExtractionRecord, ...], Result]:
+        review = ReviewQueue(self.target, self.clock)
+        return Settler(
+            self.target, lambda: review, self.on_problem,
+            lambda trees: tuple(typed(ExtractionRecord, each) for each in trees), self._record,
+            JOURNALS, "its session will be read again",
+        )  # fmt: skip
 
     def survey(self, paths: Sequence[str] = (), *, sized: bool = True) -> Survey:
         """What a run over some sessions would do; by default over all that have ended.
@@ -210,7 +220,7 @@ class Runner:
             FileNotFoundError, PathRefused: As ``Files.read``.
         """
         session = read_session(self.source, path, known_in(self.source), self.zone)
-        readings = tuple(read(each, session, None, self.source) for each in self.extractors)
+        readings = tuple(read(each, session, None, self.source, self.recaps) for each in self.extractors)
         planned = self._planned(session, readings, done_in(self.log.all(), self.since))
         is_wanted = any(each.name == JOURNAL for each in self.extractors)
         return Preview(path, planned, readings, tuple(self.recaps.of_session(path) if is_wanted else ()))
@@ -236,14 +246,14 @@ class Runner:
         due = survey.due
         if self.patient and not due:
             return Report((), recovered)  # remaining changes are committed by the next run
-        self._settler.commit_left()
+        self._commit_left()
         self.recaps.commit_left()
         refuse_broken_files(self.target)
         # Before anything is recorded as read, so that an interrupted run writes the rest.
         wanted = [
             each.path for each in due if (JOURNAL, "") in {(by.extractor, by.provider) for by in each.due}
         ]
-        recaps = self.recaps.write(wanted).recaps
+        recaps = list(self.recaps.write(wanted).recaps)
         results: list[Result] = []
         stopped = ""
         for number, candidate in enumerate(due, 1):
@@ -260,15 +270,17 @@ class Runner:
                 lasting = str(error) if error.lasting else ""
                 result = Result(candidate.path, "failed", error=str(error))
             results.append(result)
+            recaps += result.recaps
             on_result(result, number, len(due))
             if lasting:
                 stopped = lasting
                 break
         empty = sum(bool(each.records) and not (each.commit or each.uncommitted) for each in results)
         if empty:
-            self._settler.commit_record(empty)
+            what = f"nothing new in {empty:,} session{'s' if empty > 1 else ''}"
+            self.commit(self._existing(), commit_message("extract", what))
         named = [Result(each.path, "skipped", error=each.why) for each in survey.candidates if not each.due]
-        return Report((*results, *(named if paths else ())), recovered, stopped, recaps)
+        return Report((*results, *(named if paths else ())), recovered, stopped, tuple(recaps))
 
     def stop(self) -> None:
         """Ends a run after the current session, aborting a request to a model."""
@@ -329,7 +341,7 @@ class Runner:
         lasting = ""
         for extractor in self.extractors:
             if extractor.name in names:
-                reading = read(extractor, session, self.asker, self.source)
+                reading = read(extractor, session, self.asker, self.source, self.recaps)
                 readings.append(reading)
                 if reading.lasting or self._stopped.is_set():
                     lasting = reading.record.error if reading.lasting else ""
@@ -350,28 +362,25 @@ class Runner:
             if not kept:
                 duplicate = "the same content was already read at another path"
                 return Result(candidate.path, "skipped", error=duplicate), lasting
-            finding, held = self._finding(session, kept, done)
-            locate = finder(self.source, source.path)
-            result = self._settler.settle(source.sha256[:16], finding, held, locate)
+            result = self._settler.settle(source.sha256[:16], self._finding(session, kept, done))
+        result = replace(result, recaps=tuple(recap for each in readings for recap in each.recaps))
         return replace(result, outcome="failed", error="; ".join(errors)) if errors else result, lasting
 
     def _planned(self, session: Session, readings: Sequence[Reading], done: Done) -> Plan:
         """Items to write, known items, and items to review. Items of earlier readings are skipped: they were
         written, queued, rejected, or deleted by the user.
         """
-        source = session.source
-        origin = Origin(source.name, session.day, session=source.session)
+        origin, voices = session.origin, session.source.voices
         items = [item for each in readings for item in each.items]
         new = [item for item in items if item_id(item, origin.name) not in done.ids]
-        return plan(new, origin, self.target, held=lambda item: why_held(item, source.voices))
+        return plan(new, origin, self.target, held=lambda item: why_held(item, voices))
 
     def _finding(
         self, session: Session, readings: Sequence[Reading], done: Done
-    ) -> tuple[Finding, tuple[HeldItem, ...]]:
-        """What to write, and the items to hold."""
-        source = session.source
+    ) -> Finding[tuple[ExtractionRecord, ...]]:
+        """What to write."""
+        source, origin = session.source, session.origin
         decided = self._planned(session, readings, done)
-        origin = Origin(source.name, session.day, session=source.session)
         at = self.clock().astimezone(UTC).isoformat(timespec="microseconds")
         there = {item_id(each.item, origin.name) for each in decided.known} | done.ids
         records = []
@@ -380,64 +389,13 @@ class Runner:
             known = sum(name in there for name in ids)
             records.append(replace(each.record, at=at, ids=ids, known=known))
         finding = Finding(
-            path=source.path, sha256=source.sha256, session=source.session, day=session.day,
-            records=tuple(records), edits=decided.edits,
+            path=source.path, sha256=source.sha256, at=at, origin=origin,
+            record=tuple(records), edits=decided.edits,
         )  # fmt: skip
-        return finding, decided.held
+        return finding.with_held(decided.held, finder(self.source, source.path))
 
-
-JOURNALS = "scratch/extraction"
-"""Folder for the journals of extractions in progress."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(Work):
-    """The results of reading a session."""
-
-    path: str  # of the session, workspace-relative
-    sha256: str  # of its bytes
-    session: str  # its id; may be empty
-    day: str
-    records: tuple[ExtractionRecord, ...]
-    """One for each extractor; ``items`` and ``held`` are filled in after writing."""
-
-    def pending(self, held: Iterable[HeldItem], locate: Locate = nowhere) -> tuple[PendingItem, ...]:
-        """As ``Work.pending``."""
-        at = self.records[0].at if self.records else ""
-        origin = Origin(safe_name(self.path), self.day, session=self.session)
-        return pending_items(held, at=at, origin=origin, source=self.path, sha256=self.sha256, locate=locate)
-
-
-@dataclass(eq=False)
-class ExtractionSettler(Settler[Finding, Result]):
-    """Writes findings to the files of a workspace, each with its digest as one commit."""
-
-    kind, folder, lost = Finding, JOURNALS, "its session will be read again"
-
-    log: ExtractionLog
-    digest: Digest
-
-    def commit_left(self) -> None:
-        """Commits earlier changes in the files that extractions write, such as edits by the user, so that
-        they do not become part of this extraction's commits.
-        """
-        records = self.log.all()
-        if records:
-            self.digest.follow(self.on_problem)
-            paths = (item.path for record in records for item in record.items)
-            message = commit_message("memory", "knowledge before an extraction")
-            self.commit(self._existing(*paths), message)
-
-    def commit_record(self, sessions: int) -> None:
-        """Commits the record of sessions that added nothing."""
-        what = f"nothing new in {sessions:,} session{'s' if sessions > 1 else ''}"
-        self.commit(self._existing(), commit_message("extract", what))
-
-    def _existing(self, *paths: str) -> list[str]:
-        return self.existing(*paths, *self.log.paths, *self.digest.paths)
-
-    def record(self, finding: Finding, queued: QueueResult) -> Result:
-        """Adds its records to the log, and commits it."""
+    def _record(self, finding: Finding[tuple[ExtractionRecord, ...]], queued: QueueResult) -> Result:
+        """Adds the records of a finding to the log, and commits it with its digest."""
         held = {each.id for each in finding.waiting}
         records = tuple(
             replace(
@@ -449,16 +407,31 @@ class ExtractionSettler(Settler[Finding, Result]):
                 ),
                 held=tuple(name for name in record.ids if name in held),
             )
-            for record in finding.records
+            for record in finding.record
         )
         self.log.append(records)
         if any(edit.category != "pages" for edit in finding.edits):
-            self.digest.follow(self.on_problem)
+            self._digest.follow(self.on_problem)
         result = Result(finding.path, "extracted", records, queued.new)
         if not (finding.edits or finding.waiting):
             return result  # the record is committed later, together with others
-        done = self.commit(self._existing(*(edit.path for edit in finding.edits)), _message(finding, records))
+        paths = self._existing(*(edit.path for edit in finding.edits))
+        message = commit_message("extract", counted(records) or "nothing new", sessions=[finding.path])
+        done = self.commit(paths, message)
         return replace(result, commit=done.revision, uncommitted=done.why)
+
+    def _commit_left(self) -> None:
+        """Commits earlier changes in the files that extractions write, such as edits by the user, so that
+        they do not become part of this extraction's commits.
+        """
+        records = self.log.all()
+        if records:
+            self._digest.follow(self.on_problem)
+            paths = (item.path for record in records for item in record.items)
+            self.commit(self._existing(*paths), commit_message("memory", "knowledge before an extraction"))
+
+    def _existing(self, *paths: str) -> list[str]:
+        return self._settler.existing(*paths, *self.log.paths, *self._digest.paths)
 
 
 def counted(records: Sequence[ExtractionRecord]) -> str:
@@ -467,12 +440,6 @@ def counted(records: Sequence[ExtractionRecord]) -> str:
     for record in records:
         counts[record.by.extractor] += len(record.items)
     return ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
-
-
-def _message(finding: Finding, records: Sequence[ExtractionRecord]) -> str:
-    """The commit message of an extraction (spec 3.2)."""
-    what = counted(records) or "nothing new"
-    return commit_message("extract", what, sessions=[finding.path])
 
 
 @dataclass(eq=False)

@@ -108,13 +108,11 @@ def _is_undone(name: str, command: str) -> bool:
 
 
 def _listed(files: Counter[str], commits: Sequence[str], pulls: Sequence[str]) -> str:
-    """What was changed, at most one line; commits that say little only if there are no others."""
+    """What was changed, at most one line."""
     names = [name for name, _ in files.most_common(_MAX_FILES)]
     more = len(files) - len(names)
     listed = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-    commits = [each for each in commits if not each.endswith("…") or _says_enough(each)]
-    told = [each for each in commits if not _says_little(each)] or commits
-    named = [f"commit “{shortened(each, 80)}”" for each in told[len(pulls[-1:]) - _MAX_COMMITS :]]
+    named = [f"commit “{shortened(each, 80)}”" for each in commits[len(pulls[-1:]) - _MAX_COMMITS :]]
     return "; ".join((*filter(None, (listed,)), *named, *pulls[-1:]))
 
 
@@ -140,7 +138,6 @@ def subject_of(tool: ToolCall) -> str:
             found = max(filter(None, (found, given)), key=_wholeness, default="")
     elif not _EXPANDED.search(given):
         found = given
-    found = _FIXUP.sub("", found)
     is_others = found.startswith("$(") or is_takeover(found) or is_hostile_act(found)
     return "" if is_others or not telling(literal_terms(found)) else found
 
@@ -161,19 +158,6 @@ def _taken_back(command: str) -> int:
     """How many commits a command takes back from the branch."""
     found = _RESET.search(command)
     return 0 if found is None else int(found["count"] or len(found["carets"] or "1"))
-
-
-def _says_little(subject: str) -> bool:
-    """Whether a commit says less of a session than its others may."""
-    is_cut = subject.endswith("…")
-    return _CHORE.match(subject) is not None or (
-        is_cut and len(telling(literal_terms(subject))) < TELLING_WORDS
-    )
-
-
-def _says_enough(subject: str) -> bool:
-    """Whether enough is left of a subject that was cut."""
-    return len(telling(literal_terms(_SCOPE.sub("", subject)))) > 1
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -231,8 +215,6 @@ _COMMITS = expression(r"\bgit (?:-[Cc] \S+ )*(?:(?:commit|revert)\b|add\b.*…$)
 _EXPANDED = expression(r"[$`\\]")
 """In a message, what the shell reads as something else."""
 _END_OF_QUOTE = {'"': expression(r'(?:\\.|[^"\\])*'), "'": expression(r"[^']*")}
-_FIXUP = expression(r"^(?:fixup|squash|amend)! ")
-"""What git puts before the subject of the commit that a commit is to become a part of."""
 _AMENDED = expression(r"\bgit (?:-C \S+ )?commit\b[^|;]* --amend\b")
 _COMMITTED = expression(
     r"\[(?:detached HEAD|[\w./#@+-]+)(?: \(root-commit\))? [0-9a-f]{7,40}\] (?P<subject>.{3,200}?)"
@@ -253,9 +235,6 @@ _RESTORED = expression(
 )
 """A command that takes back what was written to the files it names, or deletes them."""
 _REVERTED = expression(r"Revert [\"“](.+?)[\"”]?$")
-_CHORE = expression(r"(?:chore|docs?|style|tests?|ci|build|wip|bump|sync|merge|update)\b", re.IGNORECASE)
-_SCOPE = expression(r"\w+(?:\([^)]*\)?)?!?:|\w+\([^)]*…?$")
-"""What conventional commits begin with."""
 _PULL = expression(r"\bgh pr create\b.*?(?:/pull/(?P<number>\d+)|$)")
 _BODY = expression(r" (?=Co-Authored-By:|Signed-off-by:|EOF\b|- |\* |🤖|## )")
 """Where the body of a commit message begins on the one line that a log shows."""

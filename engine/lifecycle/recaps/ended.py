@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.knowledge.harvest import proposals
 from engine.knowledge.harvest.markers import is_labelled
-from engine.lifecycle.recaps.changes import subject_of, writes
+from engine.lifecycle.recaps.changes import writes
 from engine.provenance.spoken import in_fences
+from engine.provenance.tools import runs_command
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
 from engine.startup.lazy import expression
@@ -29,6 +29,7 @@ class End:
     """How a session ended."""
 
     said: str  # by the agent in its last reply; empty if that says nothing
+    is_done: bool  # whether it says what was done; no plan, as far as the log has work
     answered: int  # the place of the message that it answers
     is_early: bool  # whether the person said something else afterwards
     left: str  # open; may be empty
@@ -62,19 +63,17 @@ def end_of(
         work = [turn for turn in dialogue[at:] if turn.role == "agent"]
         if not work:
             left = f"{requests[at]} ({unanswered})"
-        elif any(turn.tools and not _concludes(turn.tools[-1]) for turn in work):
+        elif any(turn.tools for turn in work):
             left = "" if is_order(requests[at]) else f"{requests[at]} (begun, not reported)"
     elif end >= 0 and not said and not any(turn.tools for turn in tail):
         left = _left([text for text, _ in _statements(dialogue[end])], is_own)
     if last > end and not left:
         done = ""  # nothing would tell that the request named last came after it
     is_early = not all(is_order(turn.text) for turn in said)
-    return End(done if done != left else "", answered, is_early, left)
-
-
-def _concludes(tool: ToolCall) -> bool:
-    """Whether a call at the end of the work tells of its result, as a commit does."""
-    return tool.name in _RECORDS or bool(subject_of(tool))
+    tools = [tool for turn in dialogue for tool in turn.tools]
+    acts = _CLAIMS.match(done) or not tools or any(writes(tool) or runs_command(tool) for tool in tools)
+    is_done = bool(acts) and any(map(says_it_did, SENTENCE_END.split(done)))
+    return End(done if done != left else "", is_done, answered, is_early, left)
 
 
 def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
@@ -92,7 +91,7 @@ def _outcome(dialogue: Sequence[Turn], is_own: Callable[[str], bool]) -> str:
             said = _statements(turn)
             left = _left([text for text, _ in said], is_own)
             found = _done([each for each in said if each[0] != left], is_own)
-            if found and not (_SAVED.match(found) or _only_saves(turn)):
+            if found and not _only_saves(turn):
                 return found
             saved = saved or found
             if any(map(writes, turn.tools)):
@@ -141,8 +140,7 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     steps = [at for at, (text, _) in enumerate(said) if text.endswith(OPENS) and _PREPARES.match(text)]
     rest = said[steps[-1] + 1 :] if steps else said
     said = rest if any(_tells(text, is_item=is_item) for text, is_item in rest) else said
-    is_over = any(_IS_OVER.search(text) for text, is_item in said if not is_item)
-    tells = [each for each in said if _tells(each[0], is_item=each[1], is_over=is_over)]
+    tells = [each for each in said if _tells(each[0], is_item=each[1])]
     told = [text for text, is_item in tells if not is_item]
     start = next((at for at, text in enumerate(told) if says_it_did(text) and is_own(text)), -1)
     listed = [text for text, is_item in tells if is_item and is_own(text)]  # each says what was done
@@ -158,19 +156,15 @@ def _done(said: Sequence[tuple[str, bool]], is_own: Callable[[str], bool]) -> st
     return shortened(found.strip(), _SAID_CHARACTERS)
 
 
-def _tells(text: str, *, is_item: bool, is_over: bool = False) -> bool:
+def _tells(text: str, *, is_item: bool) -> bool:
     """Whether a sentence of the agent says something on its own; one in a list only if it says what was
-    done, or names it and the work ``is_over``.
+    done.
     """
-    did = says_it_did(text) or (is_item and is_over and _NAMES_WORK.search(text) is not None)
-    if (
-        text.endswith(_TELLS_NOTHING)
-        or _PREPARES.match(text)
-        or _MUSES.match(text)
-        or proposals.OFFER.search(text)
-    ):
+    did = says_it_did(text)
+    is_aside = _PREPARES.match(text) or _MUSES.match(text) or _POLITE.search(text)
+    if is_aside or text.endswith(_TELLS_NOTHING) or _PASSED.search(text):
         return False
-    if proposals.PASSED.search(text) or (not did and (is_item or _BESIDE.search(text))):
+    if not did and (is_item or _BESIDE.search(text)):
         return False
     fewest = MIN_WORDS if did else SENTENCE_WORDS
     return word_count(text) >= fewest and len(telling(literal_terms(text))) >= 2
@@ -188,11 +182,14 @@ def _left(said: Sequence[str], is_own: Callable[[str], bool]) -> str:
         is_next, is_taken_up = is_taken_up, _PREPARES.match(text) is not None
         if is_taken_up:
             continue
+        if _POLITE.search(text):
+            continue
         if text.endswith(("?", "？")):
-            if _POLITE.search(text) or _TO_NOBODY.match(text) or len(telling(literal_terms(text))) < 2:
+            if _TO_NOBODY.match(text) or len(telling(literal_terms(text))) < 2:
                 continue
         elif (
             is_next
+            or word_count(text) < SENTENCE_WORDS
             or not _REMAINS.search(text)
             or text.endswith(OPENS)
             or says_it_did(text)
@@ -268,13 +265,17 @@ _ELEMENT = expression(
 )
 """An element of markup at the start of a text; the log may have cut the end of thoughts off."""
 _LABEL = expression(
-    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent)[.!:,–—-]+\s*", re.I
+    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent|結論|结论)[.!:：,–—-]+\s*",
+    re.IGNORECASE,
 )
 """A label before what was done."""
 _SYMBOLS = expression(r"^[^\w`\"'(\[/@$.]+")
 _ENDS = ".!?:;…。！？：；"
 _BULLET = expression(r"^[ \t]*(?:[-*+•]|(?:\*\*)?\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NO_PROSE = expression(r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": )")
+_NO_PROSE = expression(
+    r"[ \t]*(?:#{1,6}[ \t]|>|\||`{3}|~{3}|-{3,}\s*$|<|\"\w+\": |[\w:-]+=\"|@@ -|[+-]\S.*[({;]$"
+    r"|(?:def|class|const|let|var|function|import|return|export|async) .*[({;:]$|.*\"{3})"
+)
 _GIT = expression(r"(?:^|[\s;&|])(?:git|gh) ")
 IDLE = frozenset({"running", "added"})
 _RECORDS = IDLE | {"applied", "commit"}
@@ -286,7 +287,7 @@ _VERBS = (
 _DID = expression(
     rf"^(?:i(?:['’]ve| have)? (?:also |now |just |successfully )?(?:{_VERBS}|created|merged|split|made)\b"
     rf"|(?:[^.:;?!\n]{{1,60}}: )?(?:{_VERBS})\b"
-    r"|now,? (?:the|when|both|all|every|an?|you|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
+    r"|now,? (?:the|when|both|all|every|an?|you(?!['’]ll)|if)\b|now,? `|this (?:solves|fixes|ensures|makes"
     r"|prevents|lets"
     r"|allows)\b|(?:the|both|all|each) (?:\S+ ){1,7}(?:now|has been|have been)\b)"
     r"|(?:wrote|built|made|set up|put)\b"
@@ -295,16 +296,11 @@ _DID = expression(
     re.IGNORECASE,
 )
 """The start of a sentence about what was done."""
+_CLAIMS = expression(r"i(?:['’]ve| have)?\b|我", re.IGNORECASE)
 _WORK = (
-    r"(?:追加|修正|変更|削除|作成|更新|移動|実装|除外|統一|解消|解決|対応|導入"
+    r"(?:追加|修正|変更|削除|作成|更新|移動|実装|除外|統一|解消|解決|対応|導入|設定|反映|保存|移行|整理"
     r"|추가|수정|변경|삭제|작성|이동|구현|제거|적용)"
 )
-_NAMES_WORK = expression(
-    rf"{_WORK}[。.]?$|^(?:新增|添加|修复|修改|更新|删除|移除|实现|增加)"
-    r"|^(?:ajout|mise à jour|correction|création|suppression|remplacement) d|^(?:creación|corrección) d",
-    re.IGNORECASE,
-)
-"""Work named without a time, as in a list of what was done."""
 _DID_ELSEWHERE = expression(
     rf"{_WORK}(?:しました|済み(?:です)?|した|했습니다|하였습니다|했어요|되었습니다|완료)\W*$"
     r"|^(?:我)?已(?!知)|^(?:se (?:ha )?|he |ho |j['’]ai |eu )?(?:agreg(?:ué|ado|ó)|añad(?:í|ido|ió)"
@@ -314,14 +310,6 @@ _DID_ELSEWHERE = expression(
     r"|\b(?:hinzugefügt|behoben|geändert|entfernt|ersetzt|umbenannt|angepasst|eingebaut)\W*$"
     r"|\b(?:mis(?:es?)? à jour|(?:a|ont) été \w{2,}ée?s?)\b"
     r"|^(?:(?:tôi|mình|em) )?đã (?:thêm|sửa|cập nhật|xo[áa]|tạo|đổi)\b",
-    re.IGNORECASE,
-)
-_IS_OVER = expression(
-    r"^(?!.*(?:計画|プラン|계획|计划)).*(?:完了|しました|완료|했습니다|已完成|完成了|已全部|全部完成)"
-)
-_SAVED = expression(
-    r"(?:i(?:['’]ve)? )?(?:committed|pushed|merged|done)\b"
-    r"|.{0,12}(?:コミット|プッシュ|マージ|커밋|푸시)\W{0,3}(?:を)?(?:完了|しました|でき|했|완료|됐|되었)|(?:已|代码已)(?:提交|推送)",
     re.IGNORECASE,
 )
 _PREPARES = expression(
@@ -349,9 +337,7 @@ _MUSES = expression(
     r"| (?:\w+ly |now |just |also |still )?(?:wants?|wanted|asks|asked|says|said|mentions?|mentioned|reported"
     r"|confirmed|approved|provided|shared|pasted|sent|expects"
     r"|has (?:asked|said|given|shared|(?:\w+ )?(?:issues?|questions?|problems?|requests?))"
-    r"|is (?:\w+ )?(?:asking|saying|showing|reporting|requesting|telling|pointing|referring|confirming"
-    r"|providing|sharing|getting|seeing|having|wondering|trying|experiencing|describing|looking|concerned|frustrated"
-    r"|upset|right|correct))\b|\b.{1,300}\bwants me\b)"
+    r"|is (?:\w+ )?(?:\w+ing|concerned|frustrated|upset|right|correct))\b|\b.{1,300}\bwants me\b)"
     r"|(?:好的[，,]?|现在|所以)?(?:用户|使用者)(?:想|要求|希望|说|问|让我|请求|需要我|正在|提到|提供|反馈|询问)"
     r"|(?:итак, )?пользователь (?:хочет|просит|спрашивает|говорит|сообщает|жалуется|написал|указал|указывает)"
     r"|(?:el usuario|o usuário|l['’]utente|l['’]utilisateur|der (?:be)?nutzer) (?:quiere|pide|pregunta|dice"
@@ -362,12 +348,19 @@ _MUSES = expression(
 """The start of a sentence in which an agent talks about the person: a thought."""
 _BESIDE = expression(r"\b(?:pre-existing|unrelated)\b", re.IGNORECASE)
 """What names something else than the work."""
-_POLITE = expression(
-    r"\b(?:anything else|let me know|any (?:other )?questions|how can i help|help you with|does (?:this|that)"
-    r" (?:help|make sense)|what would you like|how would you like|which (?:\w+ ){0,2}would you"
-    r"|what do you think)\b|(?:什么|甚么)可以帮|(?:需要|要)我(?:帮|为)|何かお手伝い|무엇을 도와",
+_PASSED = expression(
+    r"\b(?:lint\w*|tests?|build|checks?|formatting|ci)\b.*\b(?:pass\w*|clean|succeed\w*|green)\b",
     re.IGNORECASE,
 )
+"""A statement that all is well."""
+_POLITE = expression(
+    r"\b(?:anything else|let me know|any (?:other )?questions|(?:can|may) i (?:help|assist)|help you with"
+    r"|does (?:this|that) (?:help|make sense)|(?:would|do) you (?:like|want) me|want me to|would you like"
+    r"|which (?:\w+ ){0,2}would you|what do you think|if you(?:['’]d)? (?:want|like|prefer|wish)\b)"
+    r"|(?:什么|甚么)可以帮|(?:需要|要)我(?:先|帮|为)|何かお手伝い|ご用件|必要なら|무엇을 도와",
+    re.IGNORECASE,
+)
+"""An offer, as replies close with."""
 _REMAINS = expression(
     r"\b(?:next steps? (?:is|are|would)|remaining (?:tasks?|work|steps?|issues?)|remains? (?:to|open)|not yet"
     r"|still (?:needs?|fails?|to|open|misse?s?|has to|have to|not)|follow[- ]up|left to|haven['’]t been"
@@ -385,7 +378,7 @@ _TO_NOBODY = expression(
 )
 """A question that is not put to the person."""
 ASKING = ("?", ":", "？", "：")
-_TELLS_NOTHING = (*ASKING, "{")
+_TELLS_NOTHING = (*ASKING, "{", "か。", "吗。", "ください。", "どうぞ。", "願いします。")
 TO_AGENT = expression(r"\A\s*@(?:agent|workspace|terminal|vscode|github)\b\s*")
 """Whom a message in Copilot is for, which stands before the words of its buttons, too."""
 OPENS = (":", "：")

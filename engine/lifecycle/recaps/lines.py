@@ -50,7 +50,6 @@ from engine.lifecycle.recaps.ended import (
     TO_AGENT,
     end_of,
     reply_of,
-    says_it_did,
     sentences_of,
     unlinked,
 )
@@ -99,7 +98,7 @@ def lines_of(
             words an agent's are; by default only these.
         prompts_only: The log has only what the person typed.
     """
-    dialogue = [_below_files(turn) for turn in turns if turn.is_dialogue and turn.role != "system"]
+    dialogue = [turn for turn in turns if turn.is_dialogue and turn.role != "system"]
     dialogue = _without_reminders(dialogue)
     requests = {at: asked for at, turn in enumerate(dialogue) if (asked := _request(turn))}
     begun = _begun(dialogue)
@@ -151,7 +150,7 @@ def lines_of(
         is_left = bool(end.left) and not end.left.startswith(requests[last])
         when = " earlier" if end.is_early and not (is_named and is_left) else ""
         when = when if end.answered in (first, last) else when or " later"
-        lines.append(f"{'Done' if says_it_did(end.said) else 'Said'}{when}: {end.said}")
+        lines.append(f"{'Done' if end.is_done else 'Said'}{when}: {end.said}")
     todo = [item.text for item in marks if item.category in ("tasks_open", "questions")]
     lines += [f"Open: {each}" for each in todo[:_MAX_MARKED] or filter(None, [end.left])]
     if lines == [f"Asked: {asked}"] and not _is_telling(asked):
@@ -205,12 +204,6 @@ def _without_reminders(dialogue: Sequence[Turn]) -> list[Turn]:
 # What the person asked and decided.
 
 
-def _below_files(turn: Turn) -> Turn:
-    """A turn without the command to Aider to add files, if the person wrote a message below it."""
-    text = _ADDS.sub("", turn.text) if turn.kind == COMMAND else ""
-    return replace(turn, kind="", blocks=(Text(text),)) if text.strip() and text != turn.text else turn
-
-
 def _request(turn: Turn) -> str:
     """What the person asks in a turn; empty if it is nothing, or only says to go on."""
     if turn.kind == COMMAND or turn.role != "user":
@@ -232,10 +225,13 @@ def _words(turn: Turn) -> str:
         line = single(text.split("\n")[0])
         is_worded = word_count(line) > SENTENCE_WORDS and _is_said(line.partition(" ")[2])
         return shortened(line, ASKED_CHARACTERS) if is_worded or not _OF_PROGRAM.match(line) else ""
-    if not text or BY_PROGRAM.search(text) or _SCRIPTED.match(text):
+    is_program = BY_PROGRAM.search(text) or _OF_PROGRAM.match(text)
+    if is_program or not any(map(str.isalnum, text)):
         return ""
     own = typed_in(replace(turn, blocks=(Text(_BANNER.split(text, 1)[0]),)))
     said = max((line for line in own.split("\n") if not _PRINTED.match(line)), key=_says, default="").strip()
+    if not said and word_count(led := _led(turn, own)) < SENTENCE_WORDS:  # too short to state anything
+        said = led
     is_lead = said.endswith(OPENS) and _says(said) < TELLING_WORDS
     if not said or is_lead or is_labelled(said) or is_takeover(said) or is_hostile_act(said):
         return f"{PASTED} ({word_count(text):,} words)"
@@ -348,7 +344,7 @@ def _is_said(line: str) -> bool:
     words = _MENTIONS.sub(" ", line).split()
     plain_words = sum(_WORD.fullmatch(word) is not None for word in words)
     is_short = 2 * plain_words >= max(len(words), 4) or len(_WIDE.findall(line)) >= _WIDE_LETTERS
-    return not _PRINTED.match(line) and _TYPED.search(line) is None and (is_prose(line) or is_short)
+    return not _PRINTED.match(line) and (is_prose(line) or is_short)
 
 
 def _begun(dialogue: Sequence[Turn]) -> dict[int, str]:
@@ -391,8 +387,7 @@ def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
             continue
         for sentence, _ in sentences_of(own):
             said = _BEGINNING.sub("", sentence)
-            is_choice = _CHOOSES.match(said) and not _DEPENDS.search(sentence)
-            if is_choice and not sentence.endswith(ASKING) and is_prose(sentence):
+            if _CHOOSES.match(said) and not sentence.endswith(ASKING) and is_prose(sentence):
                 yield shortened(said, ASKED_CHARACTERS)
 
 
@@ -432,14 +427,10 @@ _BANNER = expression(
     r"(?:(?<=[$#%>])|[$#%>]) |(?<!\S)\d{4}-\d\d-\d\dT\d\d:\d\d:"
 )
 """Drawn with blocks or lines, the prompt of a shell, or the time of a log: what follows is a program's."""
-_ADDS = expression(r"\A\s*(?:/(?:add|drop|read-only)[ \t]+\S*[./][^\n]*(?:\n+|\Z))+")
-"""Commands to Aider that name files."""
-_SCRIPTED = expression(r"\[\[ ## \w+ ## \]\]")
-"""How a program that writes prompts (DSPy) begins them."""
 _TITLE = expression(r"^(?:#+ )?(?:Plan: )?")
 _NO_NAME = expression(r"^/prompt(?:\s+|$)")
 """Stands for a command of Codex whose name its log has not."""
-_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.")
+_MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.|\[Image #\d+\]")
 _LONG_PATH = expression(
     r"(?<!\S)@?(?:\"[^\"\n]*[/\\][^\"\n]{32,400}\"|(?:~|[A-Za-z]:|@[\w.-]+)?[/\\]\S{32,})"
 )
@@ -451,16 +442,11 @@ _BEGINNING = expression(
 )
 """Filler words at the start of a sentence."""
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
-_TYPED = expression(
-    r"\A\s*(?:set |export |sudo )?[A-Z_]{3,}=\S|\A\s*(?:setx|export) [A-Z_]{3,}|\S && \S+ \S|\A\s*aider --"
-    r"|\A\s*\w+=\"|\A\s*(?:PS )?[A-Z]:\\[^>\n]{0,200}>"
-)
-"""In a line that was typed into a shell."""
 _WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED = expression(r"[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE_LETTERS = 5
 """Letters of a few words in a script without spaces."""
-_PRINTED = expression(r"\s*(?:[^\w\s\"'(“«¿¡@#/`*-]|(?:DOM Path|HTML Element): )")
+_PRINTED = expression(r"\s*(?!\[Image #)(?:\.[^\w/]|[^\w\s\"'(“«¿¡@#/`*.-]|(?:DOM Path|HTML Element): )")
 """The start of a line of decorated program output."""
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
 _CHOOSES = expression(
@@ -475,8 +461,6 @@ _CHOOSES = expression(
     re.IGNORECASE,
 )
 """The start of a sentence that chooses."""
-_DEPENDS = expression(r"\b(?:if|unless|wenn|falls|si)\b", re.IGNORECASE)
-"""What makes a sentence no choice yet."""
 _OF_PROGRAM = expression(
     r"/(?:add|drop|load|read-only|reset|map-\S*|\S+-model|clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"

@@ -1,14 +1,15 @@
 """Writes the recap of each session to the journal of its day and project (spec 2.2, 8.3).
 
 A session is split into its local days; work past midnight belongs to the day on which it began. A recap is
-written again when its session goes on, unless a person has changed it. Writing twice changes nothing.
+written again when its session goes on, unless a person has changed it. Writing twice changes nothing. What
+``engine.lifecycle.recaps.wording`` has a model say stands in the same place, until the session goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -33,6 +34,7 @@ from engine.transcripts.turn import MEMORY, QUOTED, Turn
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from engine.lifecycle.recaps.wording import Wording
     from engine.settings.model import Config
     from engine.store.files import Files
     from engine.store.repository import Repository
@@ -85,12 +87,14 @@ class Recaps:
         self,
         paths: Iterable[str],
         on_read: Callable[[int], None] = lambda _number: None,
+        wording: Wording | None = None,
     ) -> Written:
         """Writes the recaps of sessions, in one commit; reports sessions and journals that cannot be read.
 
         Args:
             paths: Transcripts, workspace-relative.
             on_read: Called with the number of sessions read.
+            wording: Has a model word them.
 
         Raises:
             WriteFailed, ReadOnly: A journal could not be written; the next call writes the rest.
@@ -99,7 +103,7 @@ class Recaps:
         named: dict[str, str] = {}
         for number, path in enumerate(dict.fromkeys(paths), 1):
             try:
-                for recap in self._recaps(path):
+                for recap in self._recaps(path, wording):
                     found.setdefault(self._journal(recap.day), []).append(recap)
                     named[recap.session] = path
             except (AutopoiesisError, FileNotFoundError) as error:
@@ -210,7 +214,7 @@ class Recaps:
         current, archived = (f"{folder}/{day}.md" for folder in JOURNALS)
         return archived if (self.target.workspace.root / archived).is_file() else current
 
-    def _recaps(self, path: str) -> Iterator[Recap]:
+    def _recaps(self, path: str, wording: Wording | None = None) -> Iterator[Recap]:
         from engine.lifecycle.recaps.lines import lines_of  # noqa: PLC0415 — few hooks write a recap
         from engine.provenance.outputs import with_outputs  # noqa: PLC0415 — likewise
 
@@ -224,22 +228,30 @@ class Recaps:
         turns = [turn for turn, _ in spoken]
         days = list(_days([at for _, at in spoken]))
 
-        def recaps(heard: Sequence[Turn]) -> Iterator[Recap]:
+        def recaps(heard: Sequence[Turn]) -> Iterator[tuple[Recap, int, int]]:
             for first, last in days:
                 lines = lines_of(turns[first:last], heard[:last], prompts_only=prompts_only)
                 if lines:
                     begin, end = spoken[first][1], spoken[last - 1][1]
                     day = begin.date().isoformat()
-                    yield Recap(day, project, f"{begin:%H:%M}", f"{end:%H:%M}", name, lines)
+                    yield Recap(day, project, f"{begin:%H:%M}", f"{end:%H:%M}", name, lines), first, last
 
         told: set[str] = set()
         heard: Sequence[Turn] = turns
-        while new := _said_in(found := list(recaps(heard))) - told:
+        while True:
+            found = list(recaps(heard))
+            new = _said_in(recap for recap, _, _ in found) - told
             told |= new
-            if (judged := with_outputs(turns, transcript.header, told)) is turns:
+            judged = with_outputs(turns, transcript.header, told) if new else turns
+            if judged is turns:
                 break
             heard = judged
-        yield from found
+        for recap, first, last in found:
+            if wording is not None and not recap.is_slight:
+                whole = with_outputs(turns, transcript.header)[:last]
+                worded = wording.of(recap.lines, turns[first:last], whole, first + 1)
+                recap = replace(recap, lines=worded, worded=True) if worded else recap
+            yield recap
 
     def _times(self, turns: Sequence[Turn], started: str) -> Iterator[tuple[Turn, datetime]]:
         """The turns in which someone speaks or acts, with their local time."""
@@ -301,7 +313,8 @@ def _days(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
 
 
 def with_recap(data: bytes, recap: Recap, journal: str) -> bytes:
-    """A journal with a recap, which replaces an earlier one of the session unless a person has changed it.
+    """A journal with a recap, which replaces an earlier one of the session unless a person has changed it, or
+    a model worded it and the session has not gone on.
 
     ``data`` is empty for a new journal.
 
@@ -320,9 +333,18 @@ def with_recap(data: bytes, recap: Recap, journal: str) -> bytes:
     old = next((each for each in known if each.session == recap.session), None)
     if old is None:
         _insert(lines, text, recap, known)
-    elif old.digest == old.mark:
+    elif _is_ours(old) and not (_is_worded(old) and not recap.worded and old.end == recap.end):
         lines[old.first - 1 : old.last] = recap.text.split("\n")
     return data[:start] + "\n".join(lines).replace("\n", newline).encode()
+
+
+def _is_worded(recap: Recap) -> bool:
+    return replace(recap, worded=True).digest == recap.mark
+
+
+def _is_ours(recap: Recap) -> bool:
+    """Whether no person has changed a recap in a journal."""
+    return recap.digest == recap.mark or _is_worded(recap)
 
 
 def _without(sessions: frozenset[str], journal: str, data: bytes | None) -> bytes | None:
@@ -333,7 +355,7 @@ def _without(sessions: frozenset[str], journal: str, data: bytes | None) -> byte
     gone = [
         each
         for each in recaps_in(f"\n{text}".replace("\r\n", "\n"), journal, 0)
-        if each.session in sessions and each.digest == each.mark
+        if each.session in sessions and _is_ours(each)
     ]
     if not gone or data is None:
         return data
