@@ -32,6 +32,8 @@ ANSWERS, REPEATS = 0.6, 0.8
 """Share of the message's words from which a passage is told whatever else speaks against it: if the message
 asks something, and if it does not. A passage with most words of an order was said when it was given before.
 """
+_WORTH = 0.4
+"""Probability from which most words of a message that asks nothing are enough, too."""
 _TRIED = 12
 _FEWEST_WORDS = 2
 """Words that say what a message is about: one with fewer is answered by its own session."""
@@ -133,7 +135,8 @@ def chosen(
     if len(set(content_words(message))) < _FEWEST_WORDS:
         return found
     worth = model.worth(candidates.values)
-    answers = candidates.values[:, NAMES.index("asked")] >= (ANSWERS if _ASKS.search(message) else REPEATS)
+    shared = candidates.values[:, NAMES.index("asked")]
+    answers = (shared >= ANSWERS) & (bool(_ASKS.search(message)) | (shared >= REPEATS) | (worth >= _WORTH))
     if candidates.sessions < MANY_SESSIONS:
         worth[:] = 0.0
     worth[answers & (worth < model.floor)] = model.floor

@@ -177,6 +177,7 @@ def test_an_order_is_told_only_what_has_nearly_all_of_its_words(engine: Engine, 
         say(DAY.format(number + 1), asked(words), did(words) + found(words))
     order = AGAIN.replace(" again, although nobody touched", ": look at")
     assert find(engine, order) == []
+    assert find(engine, order, looking_at_the_ferry()) != [], "the sessions are about the same"
     assert find(engine, f"{order} What did we find?") != []
     assert find(engine, "See https://harbour.example/?pontoon= " + order) == [], "an address asks nothing"
     assert find(engine, found(FERRY).split("\n\n")[-1][:80]) != []
