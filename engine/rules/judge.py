@@ -137,8 +137,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     "convention": expression(
         r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?"
         r"|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?"
-        r"|routine"
-        r"|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b"
+        r"|routine|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b"
         r"|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
         _I,
     ),
@@ -505,7 +504,7 @@ _DIRECTS = expression(
     r"|prefer|end|start)\b",
     _I,
 )
-_AGAIN = expression(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
+_AGAIN = expression(r"\b(?:always|never|(?:each|every) time|from now on|whenever|before (?:you|u) \w)", _I)
 
 
 @dataclass(frozen=True, slots=True)

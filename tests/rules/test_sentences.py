@@ -629,6 +629,11 @@ def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
     assert plain("I want to refactor all your scripts.") == []
 
 
+def test_what_the_person_wants_before_the_agent_begins_may_hold_on() -> None:
+    assert may_hold_on("I want to brainstorm with you before you write code")
+    assert not may_hold_on("I want to brainstorm with you")
+
+
 @each_case(
     "text",
     [
