@@ -85,6 +85,14 @@ def test_the_session_is_not_told_its_own_words(engine: Engine, past: list[str], 
     assert found(FERRY) not in [each.text for each in results], "it was said in this session too"
 
 
+def test_a_heading_without_what_it_heads_is_not_told(engine: Engine, past: list[str], say: Say) -> None:
+    short = (
+        "The timetable shows the wrong pontoon because the ferry module reads captain_first after the berth."
+    )
+    say(DAY.format(12), asked(FERRY), f"{short}\n\n### The ferry module\n\n```\nberth = captain_first\n```")
+    assert short in [each.text for each in find(engine, ASKED)]
+
+
 def test_what_two_sessions_say_alike_is_told_once(engine: Engine, past: list[str], say: Say) -> None:
     say(DAY.format(12), asked(FERRY), f"{found(FERRY)} It took us until today to see it in the harbour.")
     results = find(engine, ASKED)
