@@ -237,7 +237,8 @@ def last_recaps(
     reader: Reader, project: Sequence[str], session_id: str, number: int, before: date = date.max
 ) -> list[Recap]:
     """The last recaps, newest first: those of a project, or of all if it is empty. One that is slight is only
-    given if it is the last, and with as many others.
+    given if it is the last, and with as many others. Of those of unknown projects only the last is given, if
+    any is known.
 
     Args:
         session_id: The running session, which is left out; may be empty.
@@ -250,9 +251,13 @@ def last_recaps(
         read = _read(reader, path, session_id, project)
         own = [each for each in read if each.is_in(project)]
         found += sorted(own, key=lambda each: each.finish, reverse=True)
-        if sum(not each.is_slight for each in found) >= number:
+        if sum(not each.is_slight and bool(each.project or not project) for each in found) >= number:
             break
-    return _newest(_distinct(found), number)
+    found = _distinct(found)
+    if project and any(each.project for each in found):
+        last = next((each for each in found if not each.project), None)
+        found = [each for each in found if each.project or each is last]
+    return _newest(found, number)
 
 
 def _newest(recaps: Sequence[Recap], number: int) -> list[Recap]:

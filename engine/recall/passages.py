@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _EMPTY = expression(r"\s*[-=*_]*\s*$")
 """A line that only sets apart what follows it."""
+_HEADS = expression(r"\s*(?:#{1,6} .*|\*\*[^*]+\*\*:?|[-=*_]*)\s*$")
+"""A heading, or such a line: at the end it heads what is not told."""
 
 
 def place_of(result: SearchResult) -> Place:
@@ -31,6 +33,8 @@ def passage_of(
         lines = text.split("\n")
         while first < last and _EMPTY.match(lines[first]):
             first += 1
+        while first < last and _HEADS.match(lines[last]):
+            last -= 1
         return SearchResult(
             path=session.path,
             start_line=min(start + first, end),

@@ -36,6 +36,9 @@ _REASON = expression(
     re.IGNORECASE,
 )
 
+_ANNOUNCES = expression(r"[:：]\W*$")
+_ITEM = expression(r"\s*(?:[-*•]|\d{1,2}[.)、])\s")
+
 
 def asks_why(text: str) -> bool:
     """Whether a question asks for a reason."""
@@ -48,13 +51,23 @@ def gives_reason(text: str) -> bool:
 
 
 def with_reasons(text: str) -> str:
-    """A text with only the paragraphs that give a reason, on their lines; empty if none does."""
+    """A text with only the paragraphs that give a reason, each with the paragraph or the list that it
+    announces, on their lines; empty if none does.
+    """
     lines = text.split("\n")
     kept: list[str] = []
     start = 0
+    announced, is_list = "", False  # a paragraph that ends in a colon, and whether what it announces goes on
     for at in range(len(lines) + 1):
         if at == len(lines) or not lines[at].strip():
             part = lines[start : at + 1]
-            kept += part if gives_reason("\n".join(part)) else [""] * len(part)
+            if whole := "\n".join(part).rstrip():
+                is_item = _ITEM.match(whole) is not None
+                is_kept = bool(announced) or (is_list and is_item) or gives_reason(whole)
+                is_list = is_item and (is_list or bool(announced))
+                announced = whole if is_kept and _ANNOUNCES.search(whole) else ""
+                part = part if is_kept else [""] * len(part)
+            kept += part
             start = at + 1
-    return "\n".join(kept) if any(kept) else ""
+    found = "\n".join(kept).rstrip().removesuffix(announced)
+    return found if found.strip() else ""

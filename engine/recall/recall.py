@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 MOST_PASSAGES = 3
 MOST_CHARACTERS = 1_200
 """Of all passages for one message, about 300 tokens."""
-ANSWERS = 0.6
-"""Share of the message's words from which a passage is told whatever else speaks against it."""
+ANSWERS, REPEATS = 0.6, 0.8
+"""Share of the message's words from which a passage is told whatever else speaks against it: if the message
+asks something, and if it does not. A passage with most words of an order was said when it was given before.
+"""
+_WORTH = 0.4
+"""Probability from which most words of a message that asks nothing are enough, too."""
 _TRIED = 12
 _FEWEST_WORDS = 2
 """Words that say what a message is about: one with fewer is answered by its own session."""
@@ -45,6 +49,8 @@ _ASSENT = expression(
 """Yes, no objection and go on, in scripts of which ``engine.search.talk`` knows few words; and a remark such
 as "(Recommended)"."""
 _PARTICLES = expression(r"[\u3040-\u309f]")
+_ASKS = expression(r"[？؟]|\?(?=[\"'”’»)\]*_]*(?:\s|$))")
+"""A question mark, as opposed to that of an address."""
 _SAME = 0.7
 """Share of common words from which two passages say the same."""
 
@@ -129,7 +135,8 @@ def chosen(
     if len(set(content_words(message))) < _FEWEST_WORDS:
         return found
     worth = model.worth(candidates.values)
-    answers = candidates.values[:, NAMES.index("asked")] >= ANSWERS
+    shared = candidates.values[:, NAMES.index("asked")]
+    answers = (shared >= ANSWERS) & (bool(_ASKS.search(message)) | (shared >= REPEATS) | (worth >= _WORTH))
     if candidates.sessions < MANY_SESSIONS:
         worth[:] = 0.0
     worth[answers & (worth < model.floor)] = model.floor

@@ -8,6 +8,7 @@ finds those anyway.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from engine.recall.features import (
 from engine.search.past import WordFinder
 from engine.search.query import literal_terms
 from engine.search.talk import is_order, telling
+from engine.startup.lazy import expression
 from engine.startup.records import dataclass
 from engine.transcripts.injected import BY_PROGRAM
 
@@ -40,6 +42,8 @@ MOST_PROMPTS = 30
 """Prompts of one session that are played."""
 _MOST_CHARACTERS = 4_000
 """Length of a message from which it is mostly a paste."""
+_SHELL = expression(r"^!(?: |(?=[a-z./~])).*$", re.MULTILINE)
+"""A command that the person ran in a session: no hook is called for it."""
 _LATER_TURNS = 60
 _USED_WORDS = 2
 _USED_SHARE = 0.2
@@ -90,16 +94,17 @@ def prompts(index: SearchIndex, past: Past, session: int, most: int = MOST_PROMP
     is_rare = numpy.isin(said.words, rare_among(past, said.words, may_tell))
     done = 0
     for number, turn in enumerate(turns):
-        if turn.role != "user" or number + 1 == len(turns) or done >= most:
+        message = _SHELL.sub("", turn.text).strip() if turn.role == "user" else ""
+        if not message or number + 1 == len(turns) or done >= most:
             continue
         done += 1
         so_far = said.words[said.first <= number]
         candidates = no_candidates()
-        if asks(turn.text):
+        if asks(message):
             answers = (each.prose for each in reversed(turns[:number]) if each.role == "agent")
             answer = next((text for text in answers if text.strip()), "")
             recent = [each.text for each in turns[max(0, number - RECENT_TURNS) : number]]
-            candidates = examine(past, situation(turn.text, recent, answer, so_far), may_tell)
+            candidates = examine(past, situation(message, recent, answer, so_far), may_tell)
         end = number + _LATER_TURNS
         comes_up = is_rare & (said.first > number) & (said.first <= end)
         hits = _hits(past, candidates, said.words[comes_up & (said.first_prose <= end)])
@@ -107,7 +112,7 @@ def prompts(index: SearchIndex, past: Past, session: int, most: int = MOST_PROMP
         yield Played(
             session,
             turn.line,
-            turn.text,
+            message,
             so_far,
             candidates,
             useful,

@@ -53,6 +53,7 @@ _DOUBTFUL = 0.3
 QUESTION = "is a question"
 _ABOUT_NOTHING = "does not say what it is about"
 NOT_SAID = "does not say that it holds on"
+TOO_SHORT = "is too short"
 LIMITED = "is about the task at hand"
 KINDS = ("standing", "once", "other")
 DATA = Path(__file__).parent / "data" / "judge.json"
@@ -136,8 +137,7 @@ _SAYS: Mapping[str, re.Pattern[str]] = {
     "convention": expression(
         r"\b(?:conventions?|polic(?:y|ies)|(?:the|our|a|my|general|house|this) (?:rules?"
         r"|standards?)\b|guidelines?|habits?|(?:our|my|key|important|one) (?:\w+ )?practices?"
-        r"|routine"
-        r"|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b"
+        r"|routine|(?:my|our|key) requirements?|default to|stick (?:to|with)|our style|house style)\b"
         r"|\b(?:regel|konvention|règle|convención|regla|norma|convenzione)\b",
         _I,
     ),
@@ -504,7 +504,7 @@ _DIRECTS = expression(
     r"|prefer|end|start)\b",
     _I,
 )
-_AGAIN = expression(r"\b(?:always|never|(?:each|every) time|from now on|whenever)\b", _I)
+_AGAIN = expression(r"\b(?:always|never|(?:each|every) time|from now on|whenever|before (?:you|u) \w)", _I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -617,7 +617,7 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
     if SPEAK.fullmatch(sentence):
         return "", 0, 0.0, 0.0
     if sentence.isascii() and len(sentence.split()) < _FEWEST_OF_A_RULE and not _LASTING.search(sentence):
-        return "is too short", 0, math.inf
+        return TOO_SHORT, 0, math.inf
     if _WIDE.search(sentence) and not _LETTER.search(_PARTICLES.sub("", _HOLDS.sub("", sentence))):
         return _ABOUT_NOTHING, 0, math.inf
     said = {name for name, form in _SAYS.items() if form.search(sentence)}

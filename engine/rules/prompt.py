@@ -27,13 +27,14 @@ _LAST = 6
 _CLOSE = 8
 """Words of the message between the first and the last one that it shares with a rule, inclusive."""
 _SHORT = 2
-"""Words up to which a message may call a rule by one word: "commit this"."""
+"""Words up to which a message may call a rule by one word: "commit this"; in Chinese two letters make one."""
 _SHARE = 0.5
 """Share of a rule's words that the message must contain close together."""
 _EXCHANGE = 1_500
 """Characters of the message that are compared with rules."""
 _NO_FILE = expression(r"[^\w@./-]+")
 _WORD = expression(r"[^\W\d_]+")
+_PAIR = expression(r"[\u4e00-\u9fff]{1,2}|[^\W\d_\u4e00-\u9fff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _called_for(rules: Sequence[Rule], standing: Container[Rule], message: str) 
     words = (word for word in message[:_EXCHANGE].split() if "_" not in word and word.count("/") < 2)
     plain = " ".join(word for word in words if "." not in word.strip(".,;:!?")).casefold()
     asked = [stem(word) for word in _WORD.findall(plain) if word not in SMALL]
-    is_short = len(set(asked)) <= _SHORT
+    is_short = sum(len(_PAIR.findall(word)) for word in set(asked)) <= _SHORT
     found: list[tuple[float, Rule]] = []
     for rule in rules:
         mine = stems(rule.text[:LONGEST]) - WEAK

@@ -31,6 +31,7 @@ from engine.store.zone import local_day
 from engine.transcripts.chats.any import CHATS
 from engine.transcripts.days import following, moment
 from engine.transcripts.format import parse
+from engine.transcripts.importers.state import PROMPTS_FIELD
 from engine.transcripts.injected import strip_injected
 from engine.transcripts.places import AUTHOR_FIELD, FOLDER, session_files
 from engine.transcripts.projects import project_of
@@ -220,6 +221,8 @@ def read_session(files: Files, path: str, zone: str = "") -> SessionRead:
     pastes = Pastes(person(files.workspace.root).first_names)
     for turn in transcript.turns if not transcript.header.get(AUTHOR_FIELD) else ():
         at = following(at, turn.time, turn.day)
+        if PROMPTS_FIELD in transcript.header:
+            pastes.is_open = False  # what answered each prompt is not recorded
         goes_on = pastes.goes_on(turn)
         if turn.role != "user":
             heard.append(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from engine.rules.judge import NOT_SAID, PLAIN, Verdict, judged
+from engine.rules.judge import NOT_SAID, PLAIN, TOO_SHORT, TWICE, Verdict, judged
 from engine.rules.subject import subject_of
 from engine.rules.words import SPEAK
 from engine.startup.lazy import expression
@@ -75,6 +76,14 @@ _CONFIRMS = expression(
     re.IGNORECASE,
 )
 """Makes a rule of the sentence before."""
+_MEMORY = expression(
+    r"(?:^|[,;:(]|\b(?:and|but|so|then)\b)(?P<lead> ?)(?:(?:please|pls|also|just) )*"
+    r"(?:(?P<asked>(?:remember|memori[sz]e)(?: (?:it|this|that))? and )|(?!\w+ (?:it|this|that) \w+ memor))"
+    r"(?:save|store|add|put|keep|write|note|record|commit)(?: (?:it|this|that))?(?: down)? (?:in|into|to)"
+    r" (?P<yours>(?:your|claude['’]?s) )?(?:long[- ]term )?memor\w{1,3}\b(?: please)?\)?(?P<that> that\b|:)?",
+    re.IGNORECASE,
+)
+"""Asks to keep something in the agent's memory; "store it in memory" says what a program is to do."""
 _REFERS = expression(
     r"(?:please |always |also |just |simply |then )*(?:start|begin|end|finish|use|add|apply|include|append"
     r"|prefix|suffix|name|call|write|put|keep|format|mark|wrap|import)\s+(?:them|it|these|those|this|each)\b",
@@ -141,6 +150,11 @@ def rules_in(own: str) -> Iterator[tuple[str, Verdict]]:
     said = list(sentences_in(own))
     added = {sentence for sentence, adds in said if adds}
     for sentence in _joined(clause for each, _ in said for clause in _with_speech_apart(each)):
+        asked = _MEMORY.search(sentence)
+        if asked is not None and (kept := _to_be_kept(sentence, asked) or before):
+            yield kept, _as_kept(kept, sentence, is_plain=bool(asked["asked"] or asked["yours"]))
+            before, has_rule = kept, True
+            continue
         parts = _parts(sentence)
         if len(parts) > 1 and (onward := _ONWARD.match(parts[0])) and onward[1] and judged(parts[0]).is_plain:
             parts[1:] = [part if judged(part).is_plain else f"{onward[1]}{part}" for part in parts[1:]]
@@ -177,6 +191,25 @@ def _with_speech_apart(sentence: str) -> Iterator[str]:
         yield _LEAD.sub("", asked[0].strip(), count=1)
         sentence = f"{sentence[: asked.start()]} {sentence[asked.end() :]}".strip(" ,;:.")
     yield sentence
+
+
+def _to_be_kept(sentence: str, asked: re.Match[str]) -> str:
+    """What is to be kept in the agent's memory; empty if a sentence only asks for it."""
+    before = "" if asked["that"] else sentence[: asked.start("lead")]
+    return _bare(" ".join(f"{before} {sentence[asked.end() :]}".split()), " ,;:.-")
+
+
+def _as_kept(text: str, sentence: str, *, is_plain: bool) -> Verdict:
+    """The verdict on what a sentence asks the agent to keep in its memory.
+
+    Args:
+        is_plain: It is said to be the agent's memory, or to be remembered: that is said twice.
+    """
+    own = judged(text)
+    if own.why not in ("", NOT_SAID, TOO_SHORT) or not is_plain:
+        return own
+    said = max((own, judged(f"remember that {text}"), judged(sentence)), key=lambda each: each.standing)
+    return replace(said, why="", says_so=2, at_work=TWICE)
 
 
 def _joined(sentences: Iterable[str]) -> Iterator[str]:

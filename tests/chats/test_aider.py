@@ -129,3 +129,11 @@ def test_an_architects_reply_is_recognised_as_a_whole_though_lines_of_it_were_ty
     (chat,) = read_chats((_STARTED + text).encode(), str(tmp_path / ".aider.chat.history.md"))
     assert [turn.text for turn in chat.turns if turn.role == "user"] == [asked, "go"]
     assert chat.left_out["injected"] == 1
+
+
+def test_a_message_of_several_lines_on_the_command_line_is_the_persons() -> None:
+    lines = ["1. Read TODO.md.", "2. Do the first task, in C#."]
+    called = "> aider --architect --message \n" + "\n".join(lines) + "  \n> Aider v0.86.2  \n\n"
+    handed = "".join(f"#### {line}  \n" for line in lines)
+    found = turns(f"{called}{handed}\nDone.\n")
+    assert [(role, said) for role, _, said in found] == [("user", "\n".join(lines)), ("agent", "Done.")]

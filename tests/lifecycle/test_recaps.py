@@ -146,9 +146,10 @@ def test_sessions_of_which_only_the_prompts_are_left_say_so_and_may_be_of_any_pr
     prompts = talk(("12:00", "user", "The push fails, please mend it."), session="ses_tide0002")
     prompts = prompts.replace("cwd: /home/robin/tidemark", 'prompts_only: "true"')
     greeting = talk(("13:00", "user", "hi"), session="ses_tide0003")
-    for number, text in ((2, prompts), (3, greeting)):
+    older = prompts.replace("12:00", "11:00").replace("ses_tide0002", "ses_tide0004").replace("push", "pull")
+    for number, text in ((2, prompts), (3, greeting), (4, older)):
         space.put(text, path_of(f"ses_tide000{number}"))
-    space.recaps().write([path_of(f"ses_tide000{number}") for number in (1, 2, 3)])
+    space.recaps().write([path_of(f"ses_tide000{number}") for number in (1, 2, 3, 4)])
     reader = Reader(WorkspaceSource(space.files), ParsedFiles())
     (start,) = at_start(reader, ("tidemark",), "")
     assert [line.partition(" → ")[0] for line in start.text.split("\n")[1:]] == [
@@ -163,8 +164,10 @@ def test_sessions_of_which_only_the_prompts_are_left_say_so_and_may_be_of_any_pr
         return [each.text.rpartition("Session of ")[2][12:17] for each in found]
 
     assert told("what did we do last time?", "tidemark") == ["13:00", "12:00"]
-    assert told("what did we do yesterday?", "tidemark") == ["12:00", "10:00"]
-    assert told("what did we do yesterday?", "elsewhere") == ["12:00"]
+    assert told("what did we do yesterday?", "tidemark") == ["12:00", "11:00", "10:00"]
+    assert told("what did we do yesterday?", "elsewhere") == ["12:00", "11:00"]
+    (start,) = at_start(reader, ("elsewhere",), "")
+    assert start.text.count("(project unknown)") == 2, "nothing is known"
 
 
 @each_case(

@@ -10,6 +10,7 @@ import pytest
 from engine.conversations.turns import Before
 from engine.engine import Engine
 from engine.gateways.memory import Memory
+from engine.recall.reasons import with_reasons
 from engine.transcripts.turn import Text, Turn
 from tests.cases import each_case
 from tests.recall.conftest import Say
@@ -224,6 +225,15 @@ def test_who_asks_why_is_told_the_reason_and_nothing_else_an_agent_said(told: To
     lines = told(question, "look after the brazier of the deck", reply, "and paint it, please", other)
     assert any(reason in each for each in lines), lines
     assert not any(done in each or other in each for each in lines), lines
+
+
+def test_reasons_that_are_announced_are_told_with_the_list_and_not_without(told: Told) -> None:
+    heading = "These are the reasons why the brazier left the deck:"
+    items = ("1. Its sparks reach the sails.", "2. The cook wants it in the galley.")
+    reply = "\n\n".join((heading, *items, "Done."))
+    (line,) = told("why did the brazier leave the deck?", "look after it", reply)
+    assert line == "\n\n".join((heading, *items))
+    assert with_reasons(f"Done.\n\n{heading}") == "", "an announcement tells nothing"
 
 
 def test_the_reasons_of_a_plan_are_told(told: Told, say: Say, engine: Engine, workspace: Path) -> None:

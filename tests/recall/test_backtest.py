@@ -51,6 +51,14 @@ def test_what_came_up_later_is_counted(engine: Engine, past: list[str], say: Say
     assert report.tokens > 0
 
 
+def test_what_the_person_ran_in_a_shell_is_no_prompt(engine: Engine, past: list[str], say: Say) -> None:
+    path = say(DAY.format(20), f"! git status\n{AGAIN}", USED)
+    say(DAY.format(21), "! pytest ferry_timetable.py --pontoon\n!git diff", USED)
+    report = played(engine)
+    assert [(each.path, each.message) for each in report.told] == [(path, AGAIN)]
+    assert report.prompts == 28
+
+
 def test_nothing_of_what_came_later_is_known(engine: Engine, say: Say) -> None:
     first = say(DAY.format(1), AGAIN, USED)
     for number, words in enumerate(SUBJECTS):

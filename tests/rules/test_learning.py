@@ -219,6 +219,18 @@ def test_what_may_go_on_with_a_paste_in_the_message_before_waits(engine: Engine,
     assert {rule.state for rule in engine.rules.book().rules} == {"in force", "waiting"}
 
 
+def test_nothing_goes_on_with_a_paste_where_replies_are_not_recorded(engine: Engine, say: Say) -> None:
+    mail = "please sum up this mail:\n\nHi Kim,\nsend me the list."
+    place = say("2031-03-01", mail, "now the tests", "always add a test with each fix")
+    prompts = place.read_text().replace("\n\nDone.\n", "\n")
+    heads = [line for line in prompts.split("\n") if not line.endswith("— agent")]
+    place.write_text("\n".join(heads))
+    assert in_force(engine) == [], "nobody answered"
+    heads.insert(1, 'prompts_only: "true"')
+    place.write_text("\n".join(heads))
+    assert in_force(engine) == ["always add a test with each fix"]
+
+
 def test_a_message_to_the_person_by_their_name_waits(engine: Engine, say: Say) -> None:
     for day, text in enumerate(
         (

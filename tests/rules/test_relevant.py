@@ -12,7 +12,7 @@ AMEND = "please don't amend commits"
 BRANCH = "let's cut a branch first"
 TESTS = "always add tests when you fix a bug"
 REPLY = "for comments that are fixed, reply directly and say what changed"
-
+PUSH = "提交之前先运行测试,不要改动文件"
 
 MESSAGES: tuple[tuple[str, set[str]], ...] = (
     # A single word is enough in an order, but not where it is what the message is about.
@@ -26,6 +26,9 @@ MESSAGES: tuple[tuple[str, set[str]], ...] = (
     ("reply to the comments that are fixed and say so", {REPLY}),
     # Names of files and identifiers are not about working.
     ("see amend_commits in cli/amend/commits.go and amend.commits, then rename the type", set()),
+    # Chinese has no spaces: two letters make a word.
+    ("提交", {PUSH}),
+    ("先读取 src/parser/dates.md 文件", set()),
     # Whatever the message is about, its words may be in any form.
     ("don't worry about amending the commits on main", {AMEND}),
 )
@@ -33,7 +36,7 @@ MESSAGES: tuple[tuple[str, set[str]], ...] = (
 
 
 def test_a_rule_is_repeated_next_to_a_message_that_calls_for_it(sample: Path) -> None:
-    rules = (AMEND, BRANCH, TESTS, REPLY)
+    rules = (AMEND, BRANCH, TESTS, REPLY, PUSH)
     lines = "\n".join(f"- {rule}" for rule in rules)
     (sample / PATH).write_text(f"# Rules\n\n## In force\n\n{lines}\n")
     with Engine.open(sample) as engine:

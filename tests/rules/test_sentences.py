@@ -328,6 +328,11 @@ def test_in_other_languages_what_is_said_to_the_agent_is_in_force_and_talk_is_no
     assert len(wrong) <= 1, wrong
 
 
+@pytest.mark.parametrize("text", ["以后所有的提交信息用英文写", "以后所有新文件放在 src 目录下"])
+def test_from_now_on_all_in_chinese_needs_no_further_word(text: str) -> None:
+    assert judged(text).is_plain and not judged(text.removeprefix("以后")).is_plain
+
+
 @pytest.mark.parametrize("text", ["每次", "永远不要", "以后都不要", "毎回", "今後は"])
 def test_words_that_hold_on_are_no_rule_without_anything_that_holds(text: str) -> None:
     assert not any(verdict.is_plain for _, verdict in rules_in(text))
@@ -553,6 +558,30 @@ def test_to_say_in_which_language_to_speak_is_a_rule_without_another_word(text: 
 
 
 @pytest.mark.parametrize(
+    ("said", "kept", "holds"),
+    [
+        ("never execute git, save in your memory please", "never execute git", True),
+        ("We deploy with helm. Put this into your memory.", "We deploy with helm", True),
+        ("when you create compose files, save in memory always check that no port is taken",
+         "when you create compose files, always check that no port is taken", True),
+        ("fix the test, remember and save to memory that the docker setup is in ops/docker",
+         "the docker setup is in ops/docker", True),
+        ("save to memory: we deploy with helm, never with kubectl",
+         "we deploy with helm, never with kubectl", True),
+        ("read the file and store it in memory", "read the file and store it in memory", False),
+        ("load it once, keep in memory the last ten rows", "load it once, the last ten rows", False),
+        ("can you save it in your memory?", "can you save it in your memory?", False),
+        ("put it in your memory please", "put it in your memory please", False),
+    ],
+)  # fmt: skip
+def test_what_is_to_be_kept_in_the_agents_memory_is_a_rule_without_these_words(
+    said: str, kept: str, holds: bool
+) -> None:
+    found = list(rules_in(said))
+    assert (found[-1][0], found[-1][1].is_express) == (kept, holds), found
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "the assistant should answer in Dutch",
@@ -598,6 +627,11 @@ def test_what_only_names_a_standard_or_says_that_something_is_over_is_not_expres
 def test_to_stress_that_something_matters_is_no_plan_of_ones_own() -> None:
     assert plain("I want to stress the importance of checking errors in all your scripts.")
     assert plain("I want to refactor all your scripts.") == []
+
+
+def test_what_the_person_wants_before_the_agent_begins_may_hold_on() -> None:
+    assert may_hold_on("I want to brainstorm with you before you write code")
+    assert not may_hold_on("I want to brainstorm with you")
 
 
 @each_case(

@@ -103,6 +103,7 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
     replied: list[str] = []
     asked = ""  # the words behind the last command
     who, first, place = "", line, 0
+    is_asked = False
     contents, repeated = text.split("\n"), 0
 
     def flush() -> None:
@@ -151,8 +152,9 @@ def _conversation(text: str, started: str, line: int, inputs: _Inputs) -> Iterat
         elif not content.strip():
             # A blank line ends what was typed at one prompt, and belongs to any other speaker above it.
             now, words = "" if who == "user" else who, content
-        else:
-            now, words = "agent", content
+        else:  # before anything was typed, it is the rest of a message on the command line
+            now, words = "agent" if is_asked else "program", content
+        is_asked = is_asked or now == "user"
         if now != who:
             flush()
             who, first = now, line + number
