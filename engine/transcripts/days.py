@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from engine.startup.lazy import expression
 from engine.store.zone import local_day
 
-_HALF_A_DAY = timedelta(hours=12)
+_HALF_A_DAY, _A_DAY = timedelta(hours=12), timedelta(days=1)
 _PLACED = expression(r"raw/conversations/(\d{4})/(\d\d)/(\d\d)/")
 _NAMED = expression(r"(\d{4})-(\d\d)-(\d\d)(?!\d)")
 
@@ -59,6 +59,13 @@ def moment(value: object) -> datetime | None:
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except OverflowError:
         return None
+
+
+def not_ahead(at: datetime | None) -> datetime | None:
+    """A time that a log gives; ``None`` if it lies more than a day ahead, as by a wrong clock: what was said
+    then would stay the latest word for good.
+    """
+    return None if at is None or at > datetime.now(UTC) + _A_DAY else at
 
 
 def iso(at: datetime) -> str:

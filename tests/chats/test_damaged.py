@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 from engine.transcripts.chats.read import read_chats
 from tests.cases import each_case
@@ -59,3 +60,16 @@ def test_objects_in_a_text_with_brackets_are_no_messages() -> None:
     text = '[USER]\nWhy does {"role": "user",\n"content": "three"} fail?\n\n[ASSISTANT]\nIt is cut.\n'
     (found,) = read_chats(text.encode(), "x.txt")
     assert [turn.role for turn in found.turns] == ["user", "agent"]
+
+
+@each_case("text", ["[" * 500_000 + "]" * 500_000, '{"a":' * 300_000])
+def test_values_within_values_without_end_are_no_chat(text: str) -> None:
+    assert not read_chats(text.encode(), "x.json")
+
+
+def test_a_time_that_lies_ahead_is_none() -> None:
+    messages = [{"role": "user", "content": "one", "timestamp": "9999-12-31T23:59:59Z"}]
+    messages += [{"role": "assistant", "content": "two", "timestamp": "2026-01-05T08:00:00Z"}]
+    (found,) = read_chats(json.dumps(messages).encode(), "x.json")
+    assert said(found) == [("user", "one"), ("agent", "two")]
+    assert found.started == datetime(2026, 1, 5, 8, tzinfo=UTC)

@@ -552,3 +552,9 @@ def test_a_session_in_a_programs_own_folder_is_not_the_persons(importing: Import
         log.user("Why is /home/robin/.claude-mem/observer-sessions full?"), log.says("ok")
     )
     assert [turn.role for turn in found] == ["user", "agent"]
+
+
+def test_a_time_that_lies_ahead_dates_no_session(importing: Importing, log: ClaudeCode) -> None:
+    ahead = log.user("always use tabs from now on") | {"timestamp": "9999-12-31T23:59:59Z"}
+    result = importing(ahead, log.says("Understood."))
+    assert result.target.startswith("raw/conversations/2026/02/16/")

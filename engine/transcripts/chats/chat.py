@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from engine.transcripts.corrections import is_correction
-from engine.transcripts.days import day_to_write, following, moment
+from engine.transcripts.days import day_to_write, following, moment, not_ahead
 from engine.transcripts.importers.claude_records import entries_of
 from engine.transcripts.importers.turns import TurnDraft, clean
 from engine.transcripts.turn import CORRECTION, Attachment, Role, Text, ToolCall, Turn
@@ -198,12 +198,12 @@ def when_in(text: str) -> datetime | str | None:
 
 
 def stamp(value: object) -> datetime | None:
-    """Parse a JSON timestamp: ISO 8601, or seconds or milliseconds since the epoch."""
+    """Parse a JSON timestamp: ISO 8601, or seconds or milliseconds since the epoch, none ahead."""
     if isinstance(value, str):
-        return moment(value) or moment_in(value)
+        return not_ahead(moment(value) or moment_in(value))
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
         try:
-            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+            return not_ahead(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
         except (ValueError, OverflowError, OSError):
             return None
     return None

@@ -60,6 +60,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DECODER = json.JSONDecoder()
 _TRIES = 1000
+_DEEPEST = 500
+"""Values within each other up to which a document that is cut off is mended; no decoder reads many more."""
 
 
 _DOCUMENT = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
@@ -370,6 +372,8 @@ def _mended(text: str) -> Any:
     end, left = 0, ""
     for token in _TOKEN.finditer(text):
         if (mark := token[0]) in _CLOSING:
+            if len(stack) == _DEEPEST:
+                return None
             stack.append(_CLOSING[mark])
         elif stack and mark == stack[-1]:
             stack.pop()

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.startup.records import dataclass
-from engine.transcripts.days import day_to_write, following, moment
+from engine.transcripts.days import day_to_write, following, moment, not_ahead
 from engine.transcripts.importers.lines import Record
 from engine.transcripts.importers.turns import TurnBuilder
 from engine.transcripts.turn import Block, Turn
@@ -167,7 +167,7 @@ class SessionReader(ABC):
             self.question = current.text
 
     def _note_time(self, value: Any) -> None:
-        at = moment(value)
+        at = not_ahead(moment(value))
         if at is not None:
             self.first = self.first or at
             self.last = at
