@@ -1,4 +1,4 @@
-"""What tier 2 and the local gate read from messages and hits: content words, and the kinds of hits."""
+"""What tier 2 reads from messages and hits: content words, and the kinds of hits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from engine.activation.trace import Direction, TriggerHit
+from engine.search.query import STOP_WORDS
+from engine.search.talk import TALK
 from engine.startup.lazy import expression
 
 if TYPE_CHECKING:
@@ -22,27 +24,14 @@ _MARK = frozenset({"mention", "code"})
 _WORDS_READ = 20_000
 
 _TOKEN = expression(r"\w\w+")
-_ENGLISH = (
-    "about after again all also am an and any are aren as at be because been before being both but by can "
-    "could couldn did didn do does doesn doing don down each else even ever few for from further get gets "
-    "getting go going got had hadn has hasn have haven having he hello her here hers hey hi him his how "
-    "if in into is isn it its itself just know let like ll maybe me more most much my myself need no nor "
-    "not now of off ok okay on once one only or other our ours out over own please re really same shall "
-    "she should shouldn so some still such tell than thank thanks that the their theirs them then there "
-    "these they thing things this those through to too under until up us ve very want wants was wasn way "
-    "we well were weren what when where which while who whom why will with won would wouldn yes yet you "
-    "your yours yourself "
-)
-_FUNCTION_WORDS = frozenset(_ENGLISH.split())
 
 
 def content_words(text: str) -> frozenset[str]:
     """The distinct content words in the first 20,000 characters of a text, in lower case without plural s.
 
-    Function words are only known for English; in other languages they count as content words, which makes
-    shares smaller and the local gate more cautious.
+    Small words are those that a search leaves out, and small talk.
     """
-    words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - _FUNCTION_WORDS
+    words = set(_TOKEN.findall(text[:_WORDS_READ].lower())) - STOP_WORDS - TALK
     return frozenset(
         word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
         for word in words

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -62,34 +62,48 @@ class Tree:
         self._stopped = stopped
         self._folders: dict[str, _Folder] = {}
         self._racy: set[str] = set()
+        self.new_folders: list[str] = []
 
     @property
     def files(self) -> int:
         """Number of known files."""
         return sum(len(folder.files) for folder in self._folders.values())
 
-    def look(self, hints: Collection[str] = ()) -> list[Change]:
+    def look_everywhere(self, hints: Iterable[str] = ()) -> list[Change]:
         """Scan every folder; returns the differences from the last scan, ordered by path.
 
         Args:
             hints: Absolute paths for which events were reported.
         """
-        racy = self._racy.intersection(hints)
+        return self._look_in(self.roots, set(hints), deep=True)
+
+    def look_at(self, paths: Iterable[str]) -> list[Change]:
+        """Scan the folders that contain the reported paths, and new folders inside them.
+
+        Args:
+            paths: Absolute paths of files or folders, existing or not.
+        """
+        named: set[str] = set()
+        places: set[str] = set()
+        for path in paths:
+            root = self._root_of(path)
+            if root is None or self._is_excluded(path, root):
+                continue
+            named.add(path)
+            if path in self._folders:
+                places.add(path)
+            parent = path if path == root else os.path.dirname(path)  # noqa: PTH120 — plain strings, thousands at once
+            while parent not in self._folders and parent != root:
+                parent = os.path.dirname(parent)  # noqa: PTH120 — plain strings, thousands at once
+            places.add(parent)
+        return self._look_in(sorted(places), named, deep=False)
+
+    def _look_in(self, places: Iterable[str], named: set[str], *, deep: bool) -> list[Change]:
+        racy = self._racy & named
         before = {path: self._signature(path) for path in racy}
         changes: list[Change] = []
-        waiting = list(self.roots)
-        while waiting and not self._stopped():
-            folder = waiting.pop()
-            found = self._read(folder)
-            if found is None:
-                self._forget(folder, changes)
-                continue
-            known = self._folders.get(folder, _Folder())
-            self._compare(folder, known, found, changes)
-            for name in known.folders - found.folders:
-                self._forget(f"{folder}/{name}", changes)
-            self._folders[folder] = found
-            waiting += [f"{folder}/{name}" for name in sorted(found.folders, reverse=True)]
+        for place in places:
+            self._look(place, changes, deep=deep)
         reported = {str(change.path) for change in changes}
         for path in racy - reported:
             # Rewritten within one clock tick: only the event shows the change.
@@ -97,13 +111,26 @@ class Tree:
                 changes.append(Change(Path(path), "changed"))
         return sorted(changes, key=lambda change: str(change.path))
 
-    def is_watched(self, path: str) -> bool:
-        """Whether an absolute path is in one of the folders, and not ignored."""
-        root = next((root for root in self.roots if path == root or path.startswith(f"{root}/")), None)
-        if root is None or path == root:
-            return root is not None
-        names = path[len(root) + 1 :].split("/")
-        return not (any(map(_ANYWHERE, names)) or is_leftover(names[-1]) or _AT_THE_TOP(names[0]))
+    def _look(self, start: str, changes: list[Change], *, deep: bool) -> None:
+        waiting = [start]
+        while waiting and not self._stopped():
+            folder = waiting.pop()
+            found = self._read(folder)
+            if found is None:
+                self._forget(folder, changes)
+                continue
+            known = self._folders.get(folder)
+            if known is None:
+                known = _Folder()
+                self.new_folders.append(folder)
+            self._compare(folder, known, found, changes)
+            for name in known.folders - found.folders:
+                self._forget(f"{folder}/{name}", changes)
+            fresh = (
+                found.folders if deep else {n for n in found.folders if f"{folder}/{n}" not in self._folders}
+            )
+            self._folders[folder] = found
+            waiting += [f"{folder}/{name}" for name in sorted(fresh, reverse=True)]
 
     def _compare(self, folder: str, known: _Folder, found: _Folder, changes: list[Change]) -> None:
         for name, signature in found.files.items():
@@ -163,3 +190,12 @@ class Tree:
         folder, _, name = path.rpartition("/")
         known = self._folders.get(folder)
         return known.files.get(name) if known else None
+
+    def _root_of(self, path: str) -> str | None:
+        return next((root for root in self.roots if path == root or path.startswith(f"{root}/")), None)
+
+    def _is_excluded(self, path: str, root: str) -> bool:
+        names = path[len(root) + 1 :].split("/") if len(path) > len(root) else []
+        if not names:
+            return False
+        return any(map(_ANYWHERE, names)) or is_leftover(names[-1]) or bool(_AT_THE_TOP(names[0]))

@@ -27,8 +27,9 @@ _POLL_S = 1.0
 _GATHER_MS = 60
 """Maximum time to gather a burst of events before scanning."""
 _STEP_MS = 25
+_SECOND_LOOKS_S = (0.15, 0.6)
+_MOST_SECOND_LOOKS = 256
 _PAUSE_PER_LOOK = {"live": 100, "polling": 20, "off": 20}
-_REST_PER_LOOK = 4
 _JOIN_S = 5.0
 
 
@@ -79,7 +80,8 @@ class Watcher:
         self._wake.clear()
         self._tree = self._new_tree()
         self._open_native()
-        self._tree.look()
+        self._tree.look_everywhere()
+        self._tree.new_folders.clear()
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._thread.start()
 
@@ -109,23 +111,30 @@ class Watcher:
             self.mode, self.why = "off", why
 
     def _follow(self) -> None:
-        due = time.monotonic() + self._rescan_s
+        next_full = time.monotonic() + self._rescan_s
+        second_looks: list[tuple[float, str]] = []
         while not self._stop.is_set():
-            events = self._wait(max(0.0, due - time.monotonic()))
-            now = time.monotonic()
+            soonest = min([next_full, *(at for at, _ in second_looks)])
+            places = self._wait(max(0.0, soonest - time.monotonic()))
             if self._stop.is_set():
                 return
-            if not (self._rescan_asked or now >= due or any(map(self._tree.is_watched, events))):
-                continue
-            self._rescan_asked = False
-            self._reopen_native()
-            changes = self._tree.look(events)
-            took = time.monotonic() - now
+            now = time.monotonic()
+            if self._rescan_asked or self._native is None or now >= next_full:
+                self._rescan_asked = False
+                self._reopen_native()
+                changes = self._tree.look_everywhere(places)
+                took = time.monotonic() - now
+                next_full = time.monotonic() + max(self._pause_s(), took * _PAUSE_PER_LOOK[self.mode])
+            else:
+                places |= {folder for at, folder in second_looks if at <= now}
+                changes = self._tree.look_at(places)
+            second_looks = [look for look in second_looks if look[0] > now]
+            # A folder may have filled before the system started to watch it.
+            for folder in self._tree.new_folders[:_MOST_SECOND_LOOKS]:
+                second_looks += [(now + delay, folder) for delay in _SECOND_LOOKS_S]
+            self._tree.new_folders.clear()
             if changes and not self._stop.is_set():
                 self._on_changes(changes)
-            # Without a rest, steady writing in a large tree would keep a core busy.
-            self._stop.wait(_REST_PER_LOOK * took)
-            due = time.monotonic() + max(self._pause_s(), took * _PAUSE_PER_LOOK[self.mode])
 
     def _pause_s(self) -> float:
         return self._rescan_s if self._native is not None else min(self._rescan_s, _POLL_S)

@@ -191,7 +191,7 @@ def test_lost_events_are_recovered_on_demand(
 ) -> None:
     watcher = Watcher(root, seen, rescan_s=600)
     # As when the system's queue overflows: events never arrive.
-    monkeypatch.setattr(Tree, "is_watched", lambda self, path: False)
+    monkeypatch.setattr(Tree, "look_at", lambda self, paths: [])
     watcher.start()
     try:
         (root / "a.md").write_text("x")
@@ -207,7 +207,7 @@ def test_lost_events_are_recovered_by_the_periodic_scan(
     root: Path, seen: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher = Watcher(root, seen, rescan_s=0.1)
-    monkeypatch.setattr(Tree, "is_watched", lambda self, path: False)
+    monkeypatch.setattr(Tree, "look_at", lambda self, paths: [])
     watcher.start()
     try:
         (root / "a.md").write_text("x")
@@ -377,20 +377,22 @@ def test_an_idle_watcher_uses_almost_no_cpu(root: Path, seen: Recorder) -> None:
 
 def test_a_folder_replaced_by_a_file_is_reported(root: Path) -> None:
     tree = Tree([root])
-    assert tree.look() == [Change(root / "topics" / "a.md", "added")]
+    assert tree.look_everywhere() == [Change(root / "topics" / "a.md", "added")]
     (root / "topics").rename(root / "old")
     (root / "topics").write_text("now a file")
-    assert tree.look() == [
+    assert tree.look_everywhere() == [
         Change(root / "old" / "a.md", "added"),
         Change(root / "topics", "added"),
         Change(root / "topics" / "a.md", "removed"),
     ]
-    assert tree.look() == []
+    assert tree.look_everywhere() == []
     assert tree.files == 2
 
 
-def test_only_paths_below_the_folders_that_are_not_ignored_are_watched(root: Path, tmp_path: Path) -> None:
+def test_unwatched_paths_can_be_scanned(root: Path, tmp_path: Path) -> None:
     tree = Tree([root])
-    watched = [str(root), str(root / "topics" / "a.md"), str(root / "topics" / "memory.db")]
-    others = [str(tmp_path / "not" / "a.md"), "/", str(root / ".git" / "x"), str(root / "memory.db-wal")]
-    assert [each for each in (*watched, *others) if tree.is_watched(each)] == watched
+    tree.look_everywhere()
+    (tmp_path / "watched-not").mkdir()
+    (tmp_path / "watched-not" / "a.md").write_text("x")
+    assert tree.look_at([str(tmp_path / "watched-not" / "a.md"), "/", str(root / ".git" / "x")]) == []
+    assert tree.files == 1
