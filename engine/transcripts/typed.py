@@ -421,7 +421,6 @@ class _Marks:
     fence: str = ""
     tag: str = ""
     rest: str = ""  # why all that follows may be another's
-    lead: Style = ""  # of the line that announced it
     is_due: bool = False  # whether what was announced has not begun
     is_quoting: bool = False
     is_list: bool = False  # whether items may be another's
@@ -446,8 +445,6 @@ class _Marks:
             self.rest = ""  # what was announced is the block
         if self.rest:
             self.is_due = False
-            if self._is_own_again(number):
-                return ""
             return _MACHINE_MADE if self.rest == _ANNOUNCED and _MACHINE.match(line) else self.rest
         if self.tag:
             if f"</{self.tag}" in line:
@@ -467,7 +464,7 @@ class _Marks:
             if opened is not None and f"</{opened[1]}" not in line:
                 self.tag = opened[1]
             if _announces(line) and self._follows(number):
-                self.rest, self.lead, self.is_due = _ANNOUNCED, "", True  # a file's name
+                self.rest, self.is_due = _ANNOUNCED, True  # a file's name
             return _MACHINE_MADE
         if not _SENTENCE_START.match(line):
             return _MARKED
@@ -494,28 +491,15 @@ class _Marks:
             said = _words(_LITERAL.sub("", lead["rest"]))
             is_text = said > _LABEL_WORDS and _is_told(lead["rest"])
             if is_text or (follows and not said):
-                self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
+                self.rest, self.is_due = _ANNOUNCED, not said
             return _ANNOUNCED if is_text else ""
         sender = _SENDER.match(line)
         if sender is not None and not _OWN_START.match(line) and not _OWN_LEAD.search(sender["name"]):
             return _SENT
         if follows and _words(line) > 1 and _OPEN_END.search(line) and not _ITEM.match(line):
-            self.rest, self.lead, self.is_due = _ANNOUNCED, _style(line), True
-            return "" if self.lead == "lower" else _STYLES
+            self.rest, self.is_due = _ANNOUNCED, True
+            return "" if _style(line) == "lower" else _STYLES
         return ""
-
-    def _is_own_again(self, number: int) -> bool:
-        """True if a line below an announced text is written like the words that announced it, and the text
-        is not.
-        """
-        if self.rest != _ANNOUNCED or self.lead != "lower" or _style(self.lines[number]) != "lower":
-            return False
-        if _ITEM.match(self.lines[number]) or _MACHINE.match(self.lines[number]):
-            return False
-        above = next(filter(str.strip, reversed(self.lines[:number])))
-        lead = _lead_of(above)
-        told = above if lead is None else lead["rest"]
-        return _style(told) == "other" and _OPEN_END.search(above) is None
 
 
 def _style(line: str) -> Style:

@@ -203,17 +203,6 @@ def test_a_long_sentence_that_announces_a_text_is_not_split_within_a_word() -> N
     assert typed(f"{'们' * 200}：发布之前绝不运行测试。") == ""
 
 
-def test_the_person_goes_on_below_a_pasted_text_in_their_own_style() -> None:
-    told = "you wrote: The rollup starts late.\ndo not change it before we have looked at the backup"
-    assert typed(told) == "do not change it before we have looked at the backup"
-    block = "how about this:\n```\nalways test first\n```\nplease try it"
-    assert typed(block) == "how about this:\nplease try it"
-    between = "the first is\n```\nmake all\n```\nbut not on fridays.\nthen we run the tests"
-    assert typed(between) == "the first is\nbut not on fridays.\nthen we run the tests"
-    quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
-    assert typed(quotation) == "a customer sent this:\n\nwe do not"
-
-
 def test_a_question_states_nothing_and_is_the_persons_whatever_is_around_it() -> None:
     assert typed("Bo says: The tests are slow.\n\nWhat do you think?") == "What do you think?"
     assert typed("Bo says: The tests are slow. Can we skip them? He would.").strip() == "Can we skip them?"
@@ -325,3 +314,12 @@ def test_the_label_of_a_source_contains_no_secret() -> None:
     key = "sk-ant-api03-" + "aZ3" * 20
     call = ToolCall("Bash", f"curl -H 'x-api-key: {key}' https://a.example", "4 KB")
     assert key not in "".join(voices_of([Turn("agent", "10:00", (call,))]).reads)
+
+
+def test_the_person_goes_on_below_a_block_or_a_quotation() -> None:
+    block = "how about this:\n```\nalways test first\n```\nplease try it"
+    assert typed(block) == "how about this:\nplease try it"
+    between = "the first is\n```\nmake all\n```\nbut not on fridays.\nthen we run the tests"
+    assert typed(between) == "the first is\nbut not on fridays.\nthen we run the tests"
+    quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
+    assert typed(quotation) == "a customer sent this:\n\nwe do not"
