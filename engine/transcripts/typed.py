@@ -237,7 +237,7 @@ def _sentences(line: str) -> Iterator[tuple[str, str]]:
         yield line, _COPIED_MARK
         return
     sentences = _SENTENCE_GAP.split(line)
-    styles = [_style(each) if _LETTERS_WITH_CASE.search(each) else "" for each in sentences]
+    styles = ["" if _WIDE.search(each) else _style(each) for each in sentences]
     scripts = set(map(_script, sentences)) - {""}
     is_mixed = sorted(styles) == ["lower", "other"]
     for sentence, style in zip(sentences, styles, strict=True):
@@ -541,7 +541,6 @@ _ADDRESSED = expression(
 _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
-_LETTERS_WITH_CASE = expression(r"[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff]")
 _SCRIPTS = {
     "wide": _WIDE,
     "Latin": expression(r"[A-Za-z\u00c0-\u024f]"),

@@ -122,6 +122,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "Add a test. Then push it, please. thanks",
         "use Qdrant and Redis for the cache of the app.",
         "I moved it to the cache and I think it is faster.",
+        "clangd/scripts/* は clangd/ に移動して。serena も同様",
         "修改下 @Dockerfile 使用ubuntu作为基础镜像，安装 python 等常见的包",
         "リリースの前に必ずテストを実行してください。",
         "запомни: теги ставим только после релиза",
