@@ -392,12 +392,12 @@ def _has_one_alone(marks: list[bool]) -> bool:
 
 
 def _typed_items(lines: list[str]) -> list[str]:
-    """The items of a list that the person may have typed: several, in lower case, no diff, and not below what
-    may be the name of a person or a file.
+    """The items of a list that the person may have typed: several, not all with a capital as in a document, no
+    diff, and not below what may be the name of a person or a file.
     """
     items = list(filter(_ITEM.match, lines))
     is_diff = any(item.lstrip().startswith("+") for item in items)
-    if len(items) < 2 or is_diff or not _is_in_lower_case(items):
+    if len(items) < 2 or is_diff or "lower" not in map(_style, items):
         return []
     above = next(filter(str.strip, reversed(lines[: lines.index(items[0])])), "")
     if not above or _has_own_lead(above):

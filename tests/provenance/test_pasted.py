@@ -91,6 +91,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
     [
         "The backup is done at 00:30, so the rollup starts at 01:00.",
         "so the backup is done at 00:30.\n\nthen we start the rollup, not before 01:00",
+        "1) they are still in use\n2) Yes, all point to the same database\n3) what you think is best",
         "- no\n- yes, but only on main\n- I think we can drop this",
         "and I think what I want is:\n- create a folder if there is none\n- else count up",
         "For the new tests: always use the fixture",
