@@ -4,7 +4,7 @@ Nothing marks a paste for certain, so the decision goes the other way round: wha
 all else waits with the reason. Plainly typed is a single line, or some in lower case or of which each further
 one adds a wish, without the form of another's text: no code, quotation, diff, table, header, sign-off, log or
 list with capitals around it, no name or title by itself, no line that announces it, breaks off or asks about
-it, no sentence of another style or script within the line, and none of the signs of a page. A request and a
+it, no sentence of another style within the line, and none of the signs of a page. A request and a
 sentence below it, each with a capital, wait: nothing tells a decision that was typed from a text that was
 pasted to be corrected. No list of phrases lets a text count as another's; the only one names what announces
 the person's own words. A line that begins as comments do, names its sender or stands without an end right
@@ -231,20 +231,17 @@ def _parts(message: str) -> Iterator[tuple[int, str, str]]:
 
 def _sentences(line: str) -> Iterator[tuple[str, str]]:
     """The sentences of a line without a doubt, each with its own: beside one in lower case, one with a
-    capital and an end may be pasted, and so may one in another script than its neighbour.
+    capital and an end may be pasted.
     """
     if _COPIED.search(line) is not None:
         yield line, _COPIED_MARK
         return
-    sentences = _SENTENCE_GAP.split(line)
+    sentences = _SENTENCE_GAP.split(without_quotations(line))  # a quotation may have several
     styles = ["" if _WIDE.search(each) else _style(each) for each in sentences]
-    scripts = set(map(_script, sentences)) - {""}
     is_mixed = sorted(styles) == ["lower", "other"]
     for sentence, style in zip(sentences, styles, strict=True):
         is_whole = style == "other" and _ENDS.search(sentence) is not None and not _is_question(sentence)
-        is_other = (is_mixed and is_whole) or (len(scripts) > 1 and _script(sentence) != "")
-        is_other |= _holds_sentence(sentence)
-        yield sentence, _STYLES if is_other else ""
+        yield sentence, _STYLES if (is_mixed and is_whole) or _holds_sentence(sentence) else ""
 
 
 def _holds_sentence(text: str) -> bool:
@@ -256,14 +253,6 @@ def _holds_sentence(text: str) -> bool:
     words = (each for each in _SPACED.finditer(text) if each[0][0].isupper())
     begun = [each for each in words if _TELLS_NOTHING.match(each[0]) is None]
     return len(begun) == 1 and _WITHIN_LINE.match(text, begun[0].start()) is not None
-
-
-def _script(sentence: str) -> str:
-    """The script of a sentence with at least three words, if all its letters are of one; else empty."""
-    if _words(sentence) < 3:
-        return ""
-    found = {name for name, letters in _SCRIPTS.items() if letters.search(sentence)}
-    return found.pop() if len(found) == 1 else ""
 
 
 def _words(text: str) -> int:
@@ -392,8 +381,8 @@ def _has_one_alone(marks: list[bool]) -> bool:
 
 
 def _typed_items(lines: list[str]) -> list[str]:
-    """The items of a list that the person may have typed: several, not all with a capital as in a document, no
-    diff, and not below what may be the name of a person or a file.
+    """The items of a list that the person may have typed: several, not all with a capital as in a document,
+    no diff, and not below what may be the name of a person or a file.
     """
     items = list(filter(_ITEM.match, lines))
     is_diff = any(item.lstrip().startswith("+") for item in items)
@@ -541,11 +530,6 @@ _ADDRESSED = expression(
 _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
-_SCRIPTS = {
-    "wide": _WIDE,
-    "Latin": expression(r"[A-Za-z\u00c0-\u024f]"),
-    "Cyrillic": expression(r"[\u0400-\u04ff]"),
-}
 _STOPS = expression(r"[.!。！]\W*$")
 _SPACED = expression(r"(?<!\S)[^\W\d_][\w'’-]*")
 _WITHIN_LINE = expression(r"(?<=[\w)] )\S+(?:\s[a-z\d\u00df-\u00ff\u0430-\u044f]\S*){2}")

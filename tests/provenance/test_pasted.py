@@ -66,7 +66,6 @@ PASTES = {
     "a Russian sentence within one": f"на баннере написано {THEIRS}",
     "a request in another style": f"the chart is empty. {THEIRS}",
     "a question in another style": f"{THEIRS} is that good english?",
-    "another script": f"这句话在文档里现在还是正确的吗？{THEIRS}",
     "an opinion asked for": f"{THEIRS} <- what do you think",
     "a traceback": f"Mine.\nTraceback (most recent call last):\nValueError: {THEIRS}",
 }
@@ -325,3 +324,9 @@ def test_the_person_goes_on_below_a_block_or_a_quotation() -> None:
     assert typed(between) == "the first is\nbut not on fridays.\nthen we run the tests"
     quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
     assert typed(quotation) == "a customer sent this:\n\nwe do not"
+
+
+def test_all_sentences_of_a_quotation_are_left_out() -> None:
+    said = 'the minutes say "We use Kafka. And we never test. We push at night." is that still so?'
+    assert not {"Kafka", "test", "night"} & set(typed(said).replace(".", "").split())
+    assert "is that still so?" in typed(said)
