@@ -115,6 +115,7 @@ Infisical token          | st.                              | [0-9a-f-]{20,40}\.
 1Password token          | ops_eyJ                          | [\w+/=-]{40,}
 1Password token          | ops_                             | [A-Za-z0-9+/]{100,}={0,2}
 1Password secret key     | A3-                              | [A-Z0-9]{6}-(?:[A-Z0-9]{5,11}-){3,5}[A-Z0-9]{5}
+Notion token             | secret_                          | [A-Za-z0-9]{43}(?![A-Za-z0-9])
 Airtable token           | pat                              | [A-Za-z0-9]{14}\.[0-9a-f]{60,}
 Atlassian token          | ATATT3xFfG ATCTT3xFfG            | [\w=-]{40,}
 Bitbucket password       | ATBB                             | [A-Za-z0-9]{28,}
@@ -125,12 +126,15 @@ Grafana token            | glsa_ glc_                       | [\w+/=-]{30,}
 Honeycomb key            | hcaik_ hcaic_ hcamk_             | [a-z0-9]{40,}
 Dynatrace token          | dt0                              | [a-z]\d\d\.[A-Z0-9]{8,}\.[A-Z0-9]{40,}
 Sentry token             | sntrys_ sntryu_                  | [\w+/=-]{40,}
+PostHog key              | phx_                             | [A-Za-z0-9]{30,}
 LaunchDarkly key         | sdk- mob- api-                        | [0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
 Square token             | sq0atp- sq0csp- sq0idp- sq0ats- sq0cts- sq0ioe- sq0cse- | [\w-]{22,}
+Braintree token          | access_token$production$ access_token$sandbox$ | [0-9a-z]{16}\$[0-9a-f]{32}
 Plaid token              | access-production- access-development- access-sandbox- | [0-9a-f]{8}-[0-9a-f-]{27}
 Razorpay key             | rzp_live_ rzp_test_              | [A-Za-z0-9]{14,}
 Flutterwave key          | FLWSECK- FLWSECK_TEST-           | [\w-]{12,}
 EasyPost key             | EZAK EZTK                        | [A-Za-z0-9]{54}
+Shippo token             | shippo_live_ shippo_test_        | [0-9a-f]{40}
 Facebook token           | EAAA EAAB EAAC EAAD EAAF EAAG EAAJ EAAM EAAT | [A-Za-z0-9]{60,}
 Twitter bearer token     | AAAAAAAAAAAAAAAAAAAA             | [A-Za-z0-9%]{40,}
 Dropbox token            | sl.                              | (?:u\.)?[\w-]{100,}
@@ -139,6 +143,7 @@ Typeform token           | tfp_                             | [\w.-]{40,}
 Contentful token         | CFPAT-                           | [\w-]{40,}
 Mapbox secret token      | sk.eyJ                           | [\w-]{30,}\.[\w-]{16,}
 Cloudflare origin key    | v1.0-                            | [0-9a-f]{24}-[0-9a-f]{100,}
+Netlify token            | nfp_ nfc_ nfo_ nfu_              | [A-Za-z0-9]{36,}
 Heroku key               | HRKU-                            | [\w-]{30,}
 Fly.io token             | fo1_ fm1r_ fm1a_ fm2_            | [\w+/=,-]{40,}
 Render key               | rnd_                             | [A-Za-z0-9]{28,}
@@ -147,6 +152,7 @@ PlanetScale token        | pscale_tkn_ pscale_pw_ pscale_oauth_ | [\w.-]{30,}
 Databricks token         | dapi                             | [0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])
 Pulumi token             | pul-                             | [0-9a-f]{40}(?![0-9A-Za-z])
 SonarQube token          | sqp_ squ_ sqa_                   | [0-9a-f]{40}
+SonarQube token          | sqco_                            | [A-Za-z0-9]{59}
 CircleCI token           | CCIPAT_ CCIPRJ_                  | \w{20,}
 Buildkite token          | bkua_ bkct_                      | [0-9a-z-]{30,}
 Artifactory key          | AKCp                             | [A-Za-z0-9]{60,}
@@ -174,6 +180,7 @@ Elastic key              | essu_                            | [\w+/=]{30,}
 Atlas secret             | mdb_sa_sk_                       | [\w-]{30,}
 Confluent key            | cflt                             | [A-Za-z0-9+/]{50,}
 Paddle key               | pdl_live_apikey_ pdl_sdbx_apikey_ | \w{30,}
+Apify token              | apify_api_                       | [A-Za-z0-9]{30,}
 Docker swarm token       | SWMTKN-                          | \d-[a-z0-9]{40,}-[a-z0-9]{20,}
 k3s token                | K10                              | [0-9a-f]{60,64}::[\w.:-]{16,}
 Bitwarden token          | 0.                               | [0-9a-f]{8}-[0-9a-f-]{27}\.\w{20,}:[\w+/=]{20,}
@@ -194,6 +201,7 @@ JetBrains token          | perm: perm-                      | [\w+/=-]{6,}\.[\w+
 Matrix token             | syt_                             | \w{6,}_[A-Za-z]\w{18,20}_\w{6}
 Scaleway key             | SCW                              | (?=[A-Z]*[0-9])[A-Z0-9]{17}(?![0-9A-Za-z])
 Dub key                  | dub_                             | [A-Za-z0-9]{24}(?![0-9A-Za-z])
+Xata key                 | xau_                             | [A-Za-z0-9]{30,}
 Axiom token              | xaat- xapt-                      | [0-9a-f]{8}-[0-9a-f-]{27}
 Checkly key              | cu_                              | [0-9a-f]{32}(?![0-9A-Za-z])
 Chromatic token          | chpt_                            | [0-9a-f]{12,16}(?![0-9A-Za-z])
@@ -205,10 +213,12 @@ Aiven token              | aivenv1                          | [\w+/=]{60,}
 UpCloud token            | ucat_                            | [A-Z0-9]{26}(?![0-9A-Za-z])
 Porkbun key              | sk1_                             | [0-9a-f]{64}(?![0-9A-Za-z])
 Phase token              | pss_service: pss_user:           | v\d:[0-9a-f:]{64,}
+bearer secret            | secret-token:                    | [\w.-]{20,}
 Tinybird token           | p.eyJ                            | [\w-]{20,}\.[\w-]{16,}
 Helicone key             | sk-helicone-                     | [a-z0-9]{4,8}-(?:[a-z0-9]{4,8}-?){2,4}
 Dependency-Track key     | odt_                             | [A-Za-z0-9]{32,}
 Flexport token           | shltm_                           | [\w-]{40,}
+Segment token            | sgp_                             | [A-Za-z0-9]{60,}
 Sourcegraph key          | slk_                             | [0-9a-f]{64}
 Voiceflow key            | VF. VF.DM. VF.WS.                | [0-9a-f]{24}\.[A-Za-z0-9]{16}
 Ubidots token            | BBFF- BBUS-                      | [A-Za-z0-9]{30,}
@@ -220,6 +230,7 @@ dbt token                | dbtc_ dbtu_                      | [\w-]{24,}
 Nostr private key        | nsec1 ncryptsec1                 | [a-z0-9]{50,}
 Django key               | django-insecure-                 | [^\s\"'`]{30,80}
 Bitbucket token          | BBDC-                            | [\w+/@-]{40,50}
+Cloudflare token         | cfut_ cfat_ cfk_                 | [A-Za-z0-9]{40}[0-9a-f]{8}
 LinkedIn secret          | WPL_AP0. WPL_AP1.                | [\w.+/=-]{14,}
 Salesforce token         | 5AEP861                          | [\w.=]{60,}
 Salesforce key           | 3MVG9                            | [\w.+/=]{70,}

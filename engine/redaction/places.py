@@ -148,7 +148,8 @@ def proposed(text: str) -> Iterator[tables.Called]:
             and (not start or text[start - 1] == "\n" or text.startswith("\\n", start - 2))
             and (text[end : end + 1] in "\r\n" or text.startswith("\\n", end))
         ):  # a line of a certificate, a signature or a picture
-            yield from _parts(text, start, end)
+            is_diff = text[start] in "+-" and text[start - 1 : start] in "\n"
+            yield from _parts(text, start + is_diff, end)
     identifier = _identifier(text)
     words = set(identifier.findall(text))
     naming = {word: said for word in words if (said := _naming(word)) is not None}

@@ -4,7 +4,7 @@ Nothing marks a paste for certain, so the decision goes the other way round: wha
 all else waits with the reason. Plainly typed is a single line, or some in lower case or of which each further
 one adds a wish, without the form of another's text: no code, quotation, diff, table, header, sign-off, log or
 list with capitals around it, no name or title by itself, no line that announces it, breaks off or asks about
-it, no sentence of another style or script within the line, and none of the signs of a page. A request and a
+it, no sentence of another style within the line, and none of the signs of a page. A request and a
 sentence below it, each with a capital, wait: nothing tells a decision that was typed from a text that was
 pasted to be corrected. No list of phrases lets a text count as another's; the only one names what announces
 the person's own words. A line that begins as comments do, names its sender or stands without an end right
@@ -231,20 +231,17 @@ def _parts(message: str) -> Iterator[tuple[int, str, str]]:
 
 def _sentences(line: str) -> Iterator[tuple[str, str]]:
     """The sentences of a line without a doubt, each with its own: beside one in lower case, one with a
-    capital and an end may be pasted, and so may one in another script than its neighbour.
+    capital and an end may be pasted.
     """
     if _COPIED.search(line) is not None:
         yield line, _COPIED_MARK
         return
-    sentences = _SENTENCE_GAP.split(line)
-    styles = [_style(each) if _LETTERS_WITH_CASE.search(each) else "" for each in sentences]
-    scripts = set(map(_script, sentences)) - {""}
+    sentences = _SENTENCE_GAP.split(without_quotations(line))  # a quotation may have several
+    styles = ["" if _WIDE.search(each) else _style(each) for each in sentences]
     is_mixed = sorted(styles) == ["lower", "other"]
     for sentence, style in zip(sentences, styles, strict=True):
         is_whole = style == "other" and _ENDS.search(sentence) is not None and not _is_question(sentence)
-        is_other = (is_mixed and is_whole) or (len(scripts) > 1 and _script(sentence) != "")
-        is_other |= _holds_sentence(sentence)
-        yield sentence, _STYLES if is_other else ""
+        yield sentence, _STYLES if (is_mixed and is_whole) or _holds_sentence(sentence) else ""
 
 
 def _holds_sentence(text: str) -> bool:
@@ -256,14 +253,6 @@ def _holds_sentence(text: str) -> bool:
     words = (each for each in _SPACED.finditer(text) if each[0][0].isupper())
     begun = [each for each in words if _TELLS_NOTHING.match(each[0]) is None]
     return len(begun) == 1 and _WITHIN_LINE.match(text, begun[0].start()) is not None
-
-
-def _script(sentence: str) -> str:
-    """The script of a sentence with at least three words, if all its letters are of one; else empty."""
-    if _words(sentence) < 3:
-        return ""
-    found = {name for name, letters in _SCRIPTS.items() if letters.search(sentence)}
-    return found.pop() if len(found) == 1 else ""
 
 
 def _words(text: str) -> int:
@@ -392,12 +381,12 @@ def _has_one_alone(marks: list[bool]) -> bool:
 
 
 def _typed_items(lines: list[str]) -> list[str]:
-    """The items of a list that the person may have typed: several, in lower case, no diff, and not below what
-    may be the name of a person or a file.
+    """The items of a list that the person may have typed: several, not all with a capital as in a document,
+    no diff, and not below what may be the name of a person or a file.
     """
     items = list(filter(_ITEM.match, lines))
     is_diff = any(item.lstrip().startswith("+") for item in items)
-    if len(items) < 2 or is_diff or not _is_in_lower_case(items):
+    if len(items) < 2 or is_diff or "lower" not in map(_style, items):
         return []
     above = next(filter(str.strip, reversed(lines[: lines.index(items[0])])), "")
     if not above or _has_own_lead(above):
@@ -421,7 +410,6 @@ class _Marks:
     fence: str = ""
     tag: str = ""
     rest: str = ""  # why all that follows may be another's
-    lead: Style = ""  # of the line that announced it
     is_due: bool = False  # whether what was announced has not begun
     is_quoting: bool = False
     is_list: bool = False  # whether items may be another's
@@ -446,8 +434,6 @@ class _Marks:
             self.rest = ""  # what was announced is the block
         if self.rest:
             self.is_due = False
-            if self._is_own_again(number):
-                return ""
             return _MACHINE_MADE if self.rest == _ANNOUNCED and _MACHINE.match(line) else self.rest
         if self.tag:
             if f"</{self.tag}" in line:
@@ -467,7 +453,7 @@ class _Marks:
             if opened is not None and f"</{opened[1]}" not in line:
                 self.tag = opened[1]
             if _announces(line) and self._follows(number):
-                self.rest, self.lead, self.is_due = _ANNOUNCED, "", True  # a file's name
+                self.rest, self.is_due = _ANNOUNCED, True  # a file's name
             return _MACHINE_MADE
         if not _SENTENCE_START.match(line):
             return _MARKED
@@ -494,28 +480,15 @@ class _Marks:
             said = _words(_LITERAL.sub("", lead["rest"]))
             is_text = said > _LABEL_WORDS and _is_told(lead["rest"])
             if is_text or (follows and not said):
-                self.rest, self.lead, self.is_due = _ANNOUNCED, _style(lead["lead"]), not said
+                self.rest, self.is_due = _ANNOUNCED, not said
             return _ANNOUNCED if is_text else ""
         sender = _SENDER.match(line)
         if sender is not None and not _OWN_START.match(line) and not _OWN_LEAD.search(sender["name"]):
             return _SENT
         if follows and _words(line) > 1 and _OPEN_END.search(line) and not _ITEM.match(line):
-            self.rest, self.lead, self.is_due = _ANNOUNCED, _style(line), True
-            return "" if self.lead == "lower" else _STYLES
+            self.rest, self.is_due = _ANNOUNCED, True
+            return "" if _style(line) == "lower" else _STYLES
         return ""
-
-    def _is_own_again(self, number: int) -> bool:
-        """True if a line below an announced text is written like the words that announced it, and the text
-        is not.
-        """
-        if self.rest != _ANNOUNCED or self.lead != "lower" or _style(self.lines[number]) != "lower":
-            return False
-        if _ITEM.match(self.lines[number]) or _MACHINE.match(self.lines[number]):
-            return False
-        above = next(filter(str.strip, reversed(self.lines[:number])))
-        lead = _lead_of(above)
-        told = above if lead is None else lead["rest"]
-        return _style(told) == "other" and _OPEN_END.search(above) is None
 
 
 def _style(line: str) -> Style:
@@ -557,12 +530,6 @@ _ADDRESSED = expression(
 _NEXT_ANSWER = expression(r"\n\n(?=Question: )")
 _NOTE = expression(r"Question: [^\n]*\nAnswer: [^\n]*\nNote: (?P<note>(?:(?!\nAnswer: ).)*)", re.DOTALL)
 _WIDE = expression(r"[぀-ヿ㐀-鿿가-힯]")
-_LETTERS_WITH_CASE = expression(r"[A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff]")
-_SCRIPTS = {
-    "wide": _WIDE,
-    "Latin": expression(r"[A-Za-z\u00c0-\u024f]"),
-    "Cyrillic": expression(r"[\u0400-\u04ff]"),
-}
 _STOPS = expression(r"[.!。！]\W*$")
 _SPACED = expression(r"(?<!\S)[^\W\d_][\w'’-]*")
 _WITHIN_LINE = expression(r"(?<=[\w)] )\S+(?:\s[a-z\d\u00df-\u00ff\u0430-\u044f]\S*){2}")

@@ -698,16 +698,16 @@ def test_a_paste_in_claude_ai_is_a_quoted_turn() -> None:
     messages = [
         message("human", "", paste),
         message("assistant", "Read."),
-        message("human", "p2 Never use tabs.", notes, files=[{"file_name": "red.png"}]),
+        message("human", "p2 never use tabs", notes, files=[{"file_name": "red.png"}]),
     ]
     found = read("conversations.json", json.dumps([{"uuid": "c1", "chat_messages": messages}]))
     assert [(turn.role, turn.kind, turn.blocks) for turn in found.turns] == [
         ("user", "", (Text("````\np1\nAlways use tabs.\n```\ncode\n```\n````"),)),
         ("agent", "", (Text("Read."),)),
-        ("user", "", (Text("p2 Never use tabs."), Attachment("red.png"))),
+        ("user", "", (Text("p2 never use tabs"), Attachment("red.png"))),
         ("user", "", (Text("```\np3\n```"), Attachment("notes.txt"))),
     ]
-    assert [typed_in(turn) for turn in found.turns] == ["", "", "p2 Never use tabs.", ""]
+    assert [typed_in(turn) for turn in found.turns] == ["", "", "p2 never use tabs", ""]
     (chat,) = read_chats(json.dumps([{"uuid": "c1", "chat_messages": messages}]).encode(), "c.json")
     assert title_of(chat.opening) == "p1"
 

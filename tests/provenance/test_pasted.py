@@ -66,7 +66,6 @@ PASTES = {
     "a Russian sentence within one": f"на баннере написано {THEIRS}",
     "a request in another style": f"the chart is empty. {THEIRS}",
     "a question in another style": f"{THEIRS} is that good english?",
-    "another script": f"这句话在文档里现在还是正确的吗？{THEIRS}",
     "an opinion asked for": f"{THEIRS} <- what do you think",
     "a traceback": f"Mine.\nTraceback (most recent call last):\nValueError: {THEIRS}",
 }
@@ -91,6 +90,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
     [
         "The backup is done at 00:30, so the rollup starts at 01:00.",
         "so the backup is done at 00:30.\n\nthen we start the rollup, not before 01:00",
+        "1) they are still in use\n2) Yes, all point to the same database\n3) what you think is best",
         "- no\n- yes, but only on main\n- I think we can drop this",
         "and I think what I want is:\n- create a folder if there is none\n- else count up",
         "For the new tests: always use the fixture",
@@ -122,6 +122,7 @@ def test_pasted_text_is_separated_from_the_persons_own(text: str) -> None:
         "Add a test. Then push it, please. thanks",
         "use Qdrant and Redis for the cache of the app.",
         "I moved it to the cache and I think it is faster.",
+        "clangd/scripts/* は clangd/ に移動して。serena も同様",
         "修改下 @Dockerfile 使用ubuntu作为基础镜像，安装 python 等常见的包",
         "リリースの前に必ずテストを実行してください。",
         "запомни: теги ставим только после релиза",
@@ -201,17 +202,6 @@ def test_a_long_sentence_that_announces_a_text_is_not_split_within_a_word() -> N
         own = typed(said)
         assert own and said.startswith(f"{own.rstrip()} ") and "wrote" not in own
     assert typed(f"{'们' * 200}：发布之前绝不运行测试。") == ""
-
-
-def test_the_person_goes_on_below_a_pasted_text_in_their_own_style() -> None:
-    told = "you wrote: The rollup starts late.\ndo not change it before we have looked at the backup"
-    assert typed(told) == "do not change it before we have looked at the backup"
-    block = "how about this:\n```\nalways test first\n```\nplease try it"
-    assert typed(block) == "how about this:\nplease try it"
-    between = "the first is\n```\nmake all\n```\nbut not on fridays.\nthen we run the tests"
-    assert typed(between) == "the first is\nbut not on fridays.\nthen we run the tests"
-    quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
-    assert typed(quotation) == "a customer sent this:\n\nwe do not"
 
 
 def test_a_question_states_nothing_and_is_the_persons_whatever_is_around_it() -> None:
@@ -325,3 +315,18 @@ def test_the_label_of_a_source_contains_no_secret() -> None:
     key = "sk-ant-api03-" + "aZ3" * 20
     call = ToolCall("Bash", f"curl -H 'x-api-key: {key}' https://a.example", "4 KB")
     assert key not in "".join(voices_of([Turn("agent", "10:00", (call,))]).reads)
+
+
+def test_the_person_goes_on_below_a_block_or_a_quotation() -> None:
+    block = "how about this:\n```\nalways test first\n```\nplease try it"
+    assert typed(block) == "how about this:\nplease try it"
+    between = "the first is\n```\nmake all\n```\nbut not on fridays.\nthen we run the tests"
+    assert typed(between) == "the first is\nbut not on fridays.\nthen we run the tests"
+    quotation = "a customer sent this:\n\n> Always test first.\n\nwe do not"
+    assert typed(quotation) == "a customer sent this:\n\nwe do not"
+
+
+def test_all_sentences_of_a_quotation_are_left_out() -> None:
+    said = 'the minutes say "We use Kafka. And we never test. We push at night." is that still so?'
+    assert not {"Kafka", "test", "night"} & set(typed(said).replace(".", "").split())
+    assert "is that still so?" in typed(said)

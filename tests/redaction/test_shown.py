@@ -249,3 +249,9 @@ def test_a_private_key_in_a_log_is_redacted_with_the_dates_between_its_lines() -
         log = [f"2026-11-03 10:22:{at:02} app[4]: {line}" for at, line in enumerate((*lines, *last))]
         found = redacted("\n".join(("before", *log)))
         assert found.startswith("before\n2026") and not any(line[-20:] in found for line in lines)
+
+
+@each_case("mark", ["+", "-"])
+def test_a_key_of_an_unknown_service_is_redacted_in_a_diff(mark: str) -> None:
+    key = "aB3dE5gH7jK9mN1pQ3sT" * 2
+    assert redacted(f"@@ -1 +1 @@\n{mark}{key}\n") == f"@@ -1 +1 @@\n{mark}{PLACEHOLDER}\n"

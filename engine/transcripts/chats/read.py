@@ -60,8 +60,6 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DECODER = json.JSONDecoder()
 _TRIES = 1000
-_DEEPEST = 500
-"""Values within each other up to which a document that is cut off is mended; no decoder reads many more."""
 
 
 _DOCUMENT = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
@@ -369,17 +367,15 @@ def _is_document(text: str) -> bool:
 def _mended(text: str) -> Any:
     """The value of a document that is cut off, with all that was complete; ``None`` if it is none."""
     stack: list[str] = []
-    end, left = 0, ""
+    end = depth = 0  # of the last value that is complete; what follows it only opens others
     for token in _TOKEN.finditer(text):
         if (mark := token[0]) in _CLOSING:
-            if len(stack) == _DEEPEST:
-                return None
             stack.append(_CLOSING[mark])
         elif stack and mark == stack[-1]:
             stack.pop()
-            end, left = token.end(), "".join(reversed(stack))
+            end, depth = token.end(), len(stack)
     try:
-        return json.loads(text[:end] + left) if end and left else None
+        return json.loads(text[:end] + "".join(reversed(stack[:depth]))) if end and depth else None
     except (ValueError, RecursionError):
         return None
 
