@@ -21,6 +21,7 @@ from pathlib import Path
 from engine.rules.words import (
     ALWAYS_ELSEWHERE,
     CUSTOM_ELSEWHERE,
+    HANDED,
     MUST_ELSEWHERE,
     ONWARD_ELSEWHERE,
     REMEMBER_ELSEWHERE,
@@ -605,7 +606,8 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
         return "is a thought", 0, math.inf
-    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence):
+    is_unnamed = HANDED.search(sentence) and not (_NAME.search(sentence) or _LITERAL.search(sentence))
+    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence) or is_unnamed:
         return _ABOUT_NOTHING, 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf

@@ -104,6 +104,18 @@ UNASKED_FIRST = (
     r"|(?:不|没|沒)(?:用)?(?:问|問)[过過]?我|[没沒](?:有)?我的(?:同意|允许|允許)|未[经經]"
 )
 """Likewise, in languages that say afterwards whether this is forbidden."""
+HANDED = expression(
+    r"(?<!whenever )(?<!when )(?<!once )(?<!if )\b(?:i|we)(?:['’]ve| have)?(?: just| already)?"
+    r" (?:gave|given|sent|provided|attached|shared|showed|shown|pasted|posted|uploaded|linked|handed)\b"
+    r"|\bich (?:dir |euch )?(?:\w+ )?(?:gegeben|geschickt|gezeigt|genannt)\b"
+    r"|\bje (?:t['’]ai|vous ai) (?:donné|envoyé|fourni|montré)|\bte (?:di|pasé|envié|mandé|mostré)\b"
+    r"|\bti ho (?:dato|mandato|mostrato)\b|\bte (?:dei|enviei|mandei|mostrei)\b"
+    r"|\bя (?:тебе )?(?:дал|прислал|показал)\w*"
+    r"|我(?:刚|剛|之前|已经|已經)?(?:提供|给|給|发|發|上传|上傳|附|分享)(?:给|給|你|您|过|過|了)*的|(?:渡し|送っ|示し|見せ)た",
+    re.IGNORECASE,
+)
+"""What the person handed over, which no later agent sees unless it is named."""
+
 THIS_WAY = expression(
     r"\b(?:(?:this|that) (?:way|manner|fashion|format|style|pattern|structure|approach|layout|template"
     r"|scheme)\b(?! guide)|in the same (?:way|manner|fashion)(?=\W*$)"

@@ -518,6 +518,21 @@ def test_what_is_said_to_be_done_like_that_is_a_rule_only_if_it_says_how(text: s
     assert judged("write the test first, always in this way").why == ""
 
 
+@each_case(
+    ("text", "named"),
+    [
+        ("from now on store all plans in the folder I gave you", " docs/plans"),
+        ("always use the template we've sent you", ", `plan.md`"),
+        ("ab jetzt immer die Vorlage nehmen, die ich dir geschickt habe", ": vorlage.md"),
+        ("以后创建的skills都存放在我提供的文件夹下", " .claude/skills"),
+    ],
+)
+def test_what_the_person_handed_over_is_a_rule_only_if_it_is_named(text: str, named: str) -> None:
+    assert not judged(text).is_plain and judged(text).why == judged("never do that again").why
+    assert judged(text + named).why == ""
+    assert judged("whenever I have given you a plan, always follow it").why == ""
+
+
 @each_case(("sentences", "is_leave"), [(LEAVE, True), (TIGHT, False)])
 def test_what_gives_leave_is_told_from_what_takes_it(sentences: list[str], is_leave: bool) -> None:
     assert [text for text in sentences if gives_leave(text) != is_leave] == []
