@@ -1233,6 +1233,8 @@ def test_without_the_sentence_before_it_nothing_is_told_of_a_reply_that_quotes_o
         ("Обновлён список датчиков пирса.", "Обновлён список датчиков пирса."),
         ("ビルドのエラーは解消済みです。", "ビルドのエラーは解消済みです。"),
         ("To implement this, I will need to look at the list first.\n\nAdded a column.", "Added a column."),
+        ("Here's a summary of the changes to `a.py`:\n- The table: Added a column for it\n- A test of it",
+         "The table: Added a column for it; A test of it."),
     ],
 )  # fmt: skip
 def test_work_is_recognised_behind_a_label_and_in_other_forms(closing: str, told: str) -> None:

@@ -265,7 +265,8 @@ _ELEMENT = expression(
 )
 """An element of markup at the start of a text; the log may have cut the end of thoughts off."""
 _LABEL = expression(
-    r"^(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent|結論|结论)[.!:：,–—-]+\s*",
+    r"^(?:(?:done|fixed|solution|fix|results?|changes?|summary|perfect|great|excellent|結論|结论)[.!:：,–—-]+\s*"
+    r"|here(?:['’]s| is) (?:an? |the )?(?:\w+ )?summary\b[^:\n]{0,60}:\s+)",
     re.IGNORECASE,
 )
 """A label before what was done."""

@@ -7,7 +7,7 @@ Asked       the person's first request that can be understood later, in their wo
             that says little stands with the next that says much
 Then asked  their last one, or the last that was answered, if it is another
 Decided     lines marked ``Decision:``; likewise Learned, lines marked ``Lesson:`` or ``Fact:``
-Chose       the person's answers to the agent's questions, and what they chose in their own words
+Chose       the person's answers to the agent's questions
 Changed     the files written most often, commits and pull requests
 Done, Said  what the agent replied to the last request: of what it did, or in answer
 Only typed  all that a session of a greeting, a word or a test has
@@ -30,7 +30,6 @@ pasted in part is quoted by the line that begins it, and a short list that this 
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -42,7 +41,6 @@ from engine.knowledge.harvest.reply import single
 from engine.lifecycle.recaps.changes import TELLING_WORDS, changed_in, short_path
 from engine.lifecycle.recaps.ended import (
     ASKED_CHARACTERS,
-    ASKING,
     IDLE,
     MIN_WORDS,
     OPENS,
@@ -50,7 +48,6 @@ from engine.lifecycle.recaps.ended import (
     TO_AGENT,
     end_of,
     reply_of,
-    sentences_of,
     unlinked,
 )
 from engine.provenance.hold import doubt_of
@@ -374,21 +371,11 @@ def _is_expansion(turn: Turn) -> bool:
 
 
 def _chosen(dialogue: Sequence[Turn]) -> Iterator[str]:
-    """What the person decided: answers to questions, and sentences that choose."""
+    """What the person answered to questions."""
     for turn in dialogue:
-        if turn.role != "user":
-            continue
-        if turn.kind == ANSWER:
+        if turn.role == "user" and turn.kind == ANSWER:
             for question, answer in _ANSWERED.findall(turn.text):
                 yield f"{shortened(single(question), 120)} {shortened(single(answer), 100)}"
-            continue
-        own = typed_in(turn)
-        if turn.kind == COMMAND:
-            continue
-        for sentence, _ in sentences_of(own):
-            said = _BEGINNING.sub("", sentence)
-            if _CHOOSES.match(said) and not sentence.endswith(ASKING) and is_prose(sentence):
-                yield shortened(said, ASKED_CHARACTERS)
 
 
 def _opening(text: str, limit: int) -> str:
@@ -434,13 +421,6 @@ _MENTIONS = expression(r"@[^\s@]*|User provided an image \([^)\n]*\)\.|\[Image #
 _LONG_PATH = expression(
     r"(?<!\S)@?(?:\"[^\"\n]*[/\\][^\"\n]{32,400}\"|(?:~|[A-Za-z]:|@[\w.-]+)?[/\\]\S{32,})"
 )
-_BEGINNING = expression(
-    r"^(?:(?:no+|nope|ok(?:ay)?|yes|yeah|ah|oh|hey|hm+|well|wait|sorry|but|and|also|so|again|actually"
-    r"|please|pls|btw"
-    r"|right|perfect|great|nice|cool|nein|bitte|aber|und|auch)\b[\s,:;.!…–—-]*)+",
-    re.IGNORECASE,
-)
-"""Filler words at the start of a sentence."""
 _WORD = expression(r"[^\W\d_][\w'’-]*[.,:;!?]?")
 _WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED = expression(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -449,18 +429,6 @@ _WIDE_LETTERS = 5
 _PRINTED = expression(r"\s*(?!\[Image #)(?:\.[^\w/]|[^\w\s\"'(“«¿¡@#/`*.-]|(?:DOM Path|HTML Element): )")
 """The start of a line of decorated program output."""
 _ANSWERED = expression(r"\"((?:[^\"\\]|\\.){3,400})\"=\"((?:[^\"\\]|\\.){2,400})\"")
-_CHOOSES = expression(
-    r"let['’]?s (?:use|go with|keep|drop|remove|call|name|move|stick|avoid|leave|only)\b"
-    r"|(?:(?:i|we)(?:['’](?:m|re|ll))? )?go(?:ing)? with\b"
-    r"|i(?:['’]d| would) (?:rather|prefer|like to (?:keep|use|have))\b"
-    r"|i prefer\b|i (?:have )?decided\b|keep (?:it|the|this|that)\b"
-    r"|(?:i think )?we (?:should|shouldn['’]?t|don['’]?t (?:need|want))\b"
-    r"|use\b.{1,80}\b(?:instead of|rather than)\b"
-    r"|(?:i (?:like|prefer|choose|take|pick) )?(?:option (?:\d|[a-d])\b|[a-d]\) )"
-    r"|(?:wir nehmen|lass uns|nehmen wir|lieber|prenons|plutôt|utilisons|usemos|mejor)\b",
-    re.IGNORECASE,
-)
-"""The start of a sentence that chooses."""
 _OF_PROGRAM = expression(
     r"/(?:add|drop|load|read-only|reset|map-\S*|\S+-model|clear|compact|context|continue|cost|config|doctor|exit|help|hooks|ide|login|logout|mcp|memory|model|new"
     r"|permissions|plugins?|quit|reload\S*|remote-\S+|rename|resume|rewind|status\S*|theme|upgrade|usage|vim)\b"
