@@ -229,7 +229,8 @@ def _merged(
     for field, text in values.items() if isinstance(values, Mapping) else ():
         given[field] = text if field == "provider" else _number(text, whole=field in _WHOLE)
         if field not in _FIELDS or given[field] is None:
-            wrong, line = f"{field} cannot be {str(text)[:40]!r}", values.line_of(field, values.line)
+            wrong = f"{field} is {str(text)[:40]!r}" if field in _FIELDS else f"unknown field {field}"
+            line = values.line_of(field, values.line)
     if (known is None and not given.keys() >= {"input", "output"}) or not given:
         wrong, line = wrong or "has no input and output", line or getattr(values, "line", 0)
     if wrong:

@@ -593,10 +593,12 @@ _STAMP = expression(
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4}\b)[^\n.!?]{0,20})(?:$|[:：\]>-])"
 )
 _SIGN_OFF = expression(
-    r"\n[ \t]*(?:(?:[^\n.!?:]{1,24},\s*\n\s*|-\s*)(?-i:[^\W\d_a-z])|(?:--|[–—])\s*[^\W\d_])[\w.'’-]*(?:"
+    r"\n[ \t]*(?:(?:[^\n.!?:]{1,24},\s*\n\s*|-\s*)(?![぀-ヿ㐀-鿿가-힯]{6})(?-i:[^\W\d_a-z])"
+    r"|(?:--|[–—])\s*[^\W\d_])[\w.'’-]*(?:"
     r" [^\W\d_][\w.'’-]*){0,2}\s*$"
 )
-"""A greeting with a comma and a name below it, or a name after a dash."""
+"""A greeting with a comma and a name below it, or a name after a dash; six letters in a row that are words by
+themselves are no name."""
 _SENTENCE_START = expression(
     r"(?! \* )[\s\x00-\x1f]*(?:[-*+•–—]\s|\.{3,}|…|!\s(?=[a-z])|[:;]-?[)(DP]\s)?\s*(?:\[[ xX]?\]\s+)?"
     r"(?!//|#!|REM\s|\[(?P<tag>\w+)[^\]\n]{0,80}\].*\[/(?P=tag)\]"

@@ -117,4 +117,4 @@ def test_broken_price_files_are_reported(apo: Command, spent: Path, tmp_path: Pa
     path.write_text("models:\n  gpt-6-luna: {input: free}\n")
     ran = apo("-C", spent, "costs")
     assert ran.code == 0 and ran.out
-    assert ran.err.startswith(f"{path}:2: gpt-6-luna: input cannot be 'free'; write it as MODEL: ")
+    assert ran.err.startswith(f"{path}:2: gpt-6-luna: input is 'free'; write it as MODEL: ")

@@ -178,12 +178,12 @@ def test_the_users_own_prices_override_single_fields(table: PriceTable, tmp_path
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("models:\n  gpt-6-sol: {input: 1, outptu: 5}\n", 2, "gpt-6-sol: outptu cannot be '5'; write it as"),
-        ("models:\n  gpt-6-sol:\n    input: cheap\n", 3, "gpt-6-sol: input cannot be 'cheap'"),
-        ("models:\n  gpt-6-sol: {input: -1}\n", 2, "gpt-6-sol: input cannot be '-1'"),
-        ("models:\n  gpt-6-sol: {input: nan}\n", 2, "gpt-6-sol: input cannot be 'nan'"),
-        ("models:\n  gpt-6-sol: {input: [1]}\n", 2, "gpt-6-sol: input cannot be \"['1']\""),
-        ("models:\n  gpt-6-sol: {ttl: 1.5}\n", 2, "gpt-6-sol: ttl cannot be '1.5'"),
+        ("models:\n  gpt-6-sol: {input: 1, outptu: 5}\n", 2, "gpt-6-sol: unknown field outptu; write it as"),
+        ("models:\n  gpt-6-sol:\n    input: cheap\n", 3, "gpt-6-sol: input is 'cheap'"),
+        ("models:\n  gpt-6-sol: {input: -1}\n", 2, "gpt-6-sol: input is '-1'"),
+        ("models:\n  gpt-6-sol: {input: nan}\n", 2, "gpt-6-sol: input is 'nan'"),
+        ("models:\n  gpt-6-sol: {input: [1]}\n", 2, "gpt-6-sol: input is \"['1']\""),
+        ("models:\n  gpt-6-sol: {ttl: 1.5}\n", 2, "gpt-6-sol: ttl is '1.5'"),
         ("\nmodels:\n  mine: {input: 1}\n", 3, "mine: has no input and output"),
         ("models: 3\n", 1, "lists no prices; list them below models: MODEL:"),
         ("gpt-6-sol: {input: 1}\n", 1, "lists no prices"),
