@@ -182,7 +182,6 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             merging or self.reading or ("" if self.kept == "all" else f"only those {KEPT[self.kept]}")
         )
         panel.show_items(self._items(), self._note, (table, self.kept, self.query_text))
-        panel.filter(self.query_text)
         self.show_selected()
 
     def _items(self) -> list[RuleItem]:
@@ -256,12 +255,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
     @command("enter o", "Enlarge the evidence", "why", 18, needs=[A_RULE])
     def enlarge_why(self) -> None:
         """Show the selected rule over the whole area; press again to show both panels."""
-        if self.zoomed == "why":
-            self.enlarge(None)
-            self.focus_panel("rules")
-        else:
-            self.enlarge("why")
-            self.focus_panel("why")
+        self.enlarge_in_turn("why")
 
     def step_back(self) -> bool:
         """Cancels a merge."""
