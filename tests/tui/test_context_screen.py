@@ -122,10 +122,6 @@ async def test_pictures(evening: Path, picture: Picture) -> None:
         await driven.press("d", "g")
         await driven.resize(60, 16)
         picture(driven, "context/full-60x16-dark")
-        await driven.resize(120, 40)
-        (evening / "scratch/prompt.md").write_text("an old one\n")
-        await driven.press("w", "enter")
-        picture(driven, "context/write-question-120x40")
 
 
 async def test_errors_are_shown_with_a_hint_until_a_retry_succeeds(evening: Path, picture: Picture) -> None:

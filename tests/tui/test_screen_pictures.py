@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.errors import AutopoiesisError
-from tests.tui.conftest import SIZES, Driven, Run
+from tests.tui.conftest import Driven, Run
 from tests.tui.fake_engine import FakeEngine
 from tests.tui.screen_driven import open_tune
 from tests.tui.tune_data import SMALLTALK, TOPICS, Kind, decisions, topic
@@ -30,7 +30,6 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "tune/mid-drag-60x16": ("L", {}),
     "tune/empty-120x40": ("", {"log": []}),
     "tune/thin-80x24": ("", {"log": decisions(FEW), "topics": [topic(name) for name in FEW]}),
-    "tune/after-apply-80x24": ("L right right enter", {}),
     "tune/fit-shown-80x24": ("f", {}),
     "tune/fit-refused-120x40": ("f", {"topic": "journal-daily"}),
     "tune/fit-caution-80x24": (
@@ -56,11 +55,3 @@ async def test_picture(run: Run, picture: Picture, name: str) -> None:
     async with open_tune(run, (width, height), **given) as driven:
         await driven.press(*keys.split())
         picture(driven, name)
-
-
-async def test_tune_undo_question(run: Run, picture: Picture) -> None:
-    async with open_tune(run, SIZES["120x40"]) as driven:
-        await driven.press("L", "enter")
-        driven.app.clear_notifications()
-        await driven.press("z")
-        picture(driven, "tune/undo-question-120x40")

@@ -117,12 +117,6 @@ def test_cost_fits_its_column(value: float) -> None:
     assert len(cost_per_day(value)) <= 7
 
 
-def test_names_from_the_log_are_shown_only_as_text() -> None:
-    name = "[red]x[/red]\x1b[2J\n"
-    text = text_of(TopicList((TopicItem(name, sample_figures()),), 1, sample_figures(), loading=False), 60)
-    assert "[red]x[/red]" in text and "\x1b" not in text
-
-
 # The comparison.
 
 

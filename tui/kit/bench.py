@@ -84,6 +84,10 @@ class Bench(Protocol):
         """Traces and compiles the message shown again."""
         ...
 
+    def show_output(self, line: str) -> None:
+        """Runs a command and opens a page for its output."""
+        ...
+
     def say(self, text: str, *, error: bool = False) -> None:
         """Shows a notification."""
         ...

@@ -225,8 +225,16 @@ class ListDetail(FullScreen):
     """Minimum columns for the class ``-broad``, which puts the item beside the list; 0 if there is none."""
     outer: ClassVar[Mapping[str, str]] = {}
     """Where ``back`` leads from a panel if not to the first: to another one, or out if it is itself."""
-    query_text = ""
-    """What the list is filtered by."""
+
+    @property
+    def listed(self) -> RowList[Any]:
+        """The list that a filter narrows: the first panel."""
+        return self.query_one(f"#{self.panels[0]}", RowList)
+
+    @property
+    def query_text(self) -> str:
+        """What that list is filtered by."""
+        return self.listed.query_text
 
     def back(self) -> None:
         """Go back one level: leave the prompt, show all panels, undo what narrows the view, go to the panel
@@ -271,7 +279,7 @@ class ListDetail(FullScreen):
 
     def narrow(self, query: str) -> None:
         """Filters the list while the user types."""
-        self.query_text = query
+        self.listed.filter(query)
         self.show()
 
     @on(PromptLine.Edited)
@@ -347,3 +355,9 @@ class ListDetail(FullScreen):
     def enlarge(self, name: str | None) -> None:
         super().enlarge(name)
         self.update_footer()
+
+    def enlarge_in_turn(self, name: str) -> None:
+        """Enlarges a panel, or shows all again and returns to the list."""
+        is_whole = self.zoomed == name
+        self.enlarge(None if is_whole else name)
+        self.focus_panel(self.panels[0] if is_whole else name)

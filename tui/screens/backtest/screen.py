@@ -124,7 +124,6 @@ class BacktestScreen(ListDetail, panels=("prompts", "told"), lines=("words",)):
         changes = f"with {played.changes}" if played is not None and played.changes else ""
         self.prompts.head, self.prompts.below = head, self.doing or changes
         self.prompts.show_items(items, self._note, (self.doing, self.problem, self.query_text, played))
-        self.prompts.filter(self.query_text)
         self.show_selected()
 
     def show_selected(self) -> None:

@@ -132,7 +132,7 @@ class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=(
     # What is on the screen
 
     @property
-    def listed(self) -> Listed:
+    def list_in_use(self) -> Listed:
         """The list that a filter applies to."""
         used = self.panel_before if self.in_line else self.panel_in_use
         return "left-out" if used == "left-out" else "sections"
@@ -417,7 +417,7 @@ class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=(
             if self.prompt.mode == "filter":
                 self.narrow("")
             self.leave_line()
-        elif state.queries[self.listed]:
+        elif state.queries[self.list_in_use]:
             self.narrow("")
         elif self.zoomed is not None:
             self.unzoom()
@@ -499,7 +499,7 @@ class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=(
     def filter(self) -> None:
         """Narrow the focused list to the rows that contain what you type."""
         words = "left out" if self.panel_in_use == "left-out" else "sections"
-        self.open_line("name", "filter", self.state.queries[self.listed], words)
+        self.open_line("name", "filter", self.state.queries[self.list_in_use], words)
 
     @command("w", "Write the prompt to a file", "write", 18, needs=[A_PROMPT, WRITABLE])
     def write(self) -> None:
@@ -513,7 +513,7 @@ class ContextScreen(ListDetail, panels=("sections", "text", "left-out"), lines=(
         return next((query for each, query in self.state.queries.items() if each == name), "")
 
     def narrow(self, query: str) -> None:
-        self.state.queries[self.listed] = query
+        self.state.queries[self.list_in_use] = query
         self.show_lists()
         self.take_selection()
 

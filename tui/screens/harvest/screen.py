@@ -194,7 +194,6 @@ class HarvestScreen(
     def __init__(self, bench: Bench, failed: frozenset[str] = frozenset()) -> None:
         super().__init__(bench)
         self.state = HarvestState(failed)
-        self.words = ""
         self._ticking: Timer | None = None
         self._surveys = self.plain_lane(
             lambda: read_survey(bench.engine.knowledge),
@@ -239,14 +238,9 @@ class HarvestScreen(
         self.show()
         self.focus_panel(self.offered()[0])
 
-    def narrow(self, query: str) -> None:
-        self.words = query
-        self.pick.filter(query)
-        self.show()
-
     def show(self) -> None:
         state = self.state
-        about = (state.phase, state.problem, self.words)
+        about = (state.phase, state.problem, self.query_text)
         if state.step == "pick":
             self.pick.show_items(state.choices(), self._note, about)
             self.switches.show_items(state.switches())
@@ -268,7 +262,7 @@ class HarvestScreen(
         if state.phase == "error":
             rows = wrap([("! ", roles.error), (state.problem, roles.error)], width, indent=2)
             return [*rows, Row(), Row(("ctrl+r", roles.accent), (" tries again", roles.muted))]
-        if self.words:
+        if self.query_text:
             return [Row(("no conversation matches; esc shows all", roles.muted))]
         return [
             Row(("No conversations to harvest.", roles.normal)),
@@ -314,7 +308,7 @@ class HarvestScreen(
             self.unzoom()
         elif state.running:
             self.stop()
-        elif self.words:
+        elif self.query_text:
             self.narrow("")
         elif state.step == "confirm":
             self.to_step("pick")
@@ -337,7 +331,7 @@ class HarvestScreen(
     @command("slash", "Filter the conversations", "filter", 10, panels=["pick"])
     def filter(self) -> None:
         """Filter the conversations as you type, by path, kind or reason."""
-        self.open_line("pick-filter", "filter", self.words, "conversations")
+        self.open_line("pick-filter", "filter", self.query_text, "conversations")
 
     # Choosing
 

@@ -364,10 +364,6 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
             return False
         return True
 
-    @property
-    def query_text(self) -> str:  # type: ignore[override]
-        return self.commits.query_text
-
     focus_commits = goes_to("commits", "1", "the timeline", ", newest first", rank=40)
     focus_commit = goes_to("commit", "2", "the selected commit", ": its message, conversations and files",
                            rank=40)  # fmt: skip
@@ -411,10 +407,6 @@ class HistoryScreen(ListDetail, panels=("commits", "commit", "text", "blame"), l
         older commits as well.
         """
         self.open_line("asking", "filter", self.commits.query_text, "commits")
-
-    def narrow(self, query: str) -> None:
-        self.commits.filter(query)
-        self.show()
 
     @command("t", "Filter by type", "type", 14)
     def next_kind(self) -> None:

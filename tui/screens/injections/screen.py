@@ -100,7 +100,6 @@ class InjectionsScreen(ListDetail, panels=("injections", "pieces"), lines=("word
         listed = {"injected": injected, "all": every, "failed": failed}[self.kept]
         about = (self.entries, self.kept, self.query_text, self.problem)
         self.injections.show_items(listed, self._note, about)
-        self.injections.filter(self.query_text)
         self.show_selected()
 
     def show_selected(self) -> None:

@@ -384,7 +384,7 @@ class KnowledgeScreen(ListDetail, panels=("groups", "pieces", "reading"), lines=
         return followed
 
     @property
-    def query_text(self) -> str:  # type: ignore[override]
+    def query_text(self) -> str:
         return self.state.query
 
     @command("slash", "Filter the list", "filter", 4)

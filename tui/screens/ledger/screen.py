@@ -301,12 +301,6 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         self.state.checks = {sha256: check}
         self.show_selected()
 
-    # Input
-
-    def narrow(self, query: str) -> None:
-        self.entries.filter(query)
-        self.show()
-
     @classmethod
     def over(cls, bench: Bench) -> Self:
         return cls(bench, bench.selected_sha256)
@@ -318,10 +312,6 @@ class LedgerScreen(ListDetail, panels=("entries", "record"), lines=("entries-fil
         only, self.state.only = self.state.only, ""
         self.show()
         return bool(only)
-
-    @property
-    def query_text(self) -> str:  # type: ignore[override]
-        return self.entries.query_text
 
     @command("slash", "Filter the entries", "filter", 16)
     def filter(self) -> None:

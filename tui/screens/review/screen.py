@@ -222,7 +222,6 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
         items = state.items(self.bench.clock.now())
         about = (state.phase, state.problem, state.reviewed, self.query_text)
         self.queue.show_items(items, self._note, about)
-        self.queue.filter(self.query_text)
         self.show_selected()
 
     def show_selected(self) -> None:
@@ -262,12 +261,7 @@ class ReviewScreen(ListDetail, panels=("queue", "item"), lines=("wording",)):
     @command("enter o", "Enlarge the item", needs=[AN_ITEM])
     def enlarge_item(self) -> None:
         """Show the selected item over the whole area; press again to show both panels."""
-        if self.zoomed == "item":
-            self.enlarge(None)
-            self.focus_panel("queue")
-        else:
-            self.enlarge("item")
-            self.focus_panel("item")
+        self.enlarge_in_turn("item")
 
     # The list
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
@@ -14,13 +13,13 @@ from engine.rules.rulebook import is_unlikely
 from tui.kit.overlays import Builder
 from tui.kit.rows import FACT, KeyedRows, SelectablePage
 from tui.render.draw import Row, clip, clip_start, wrap
-from tui.render.figures import count, home, plural
+from tui.render.figures import count, plural
 from tui.render.roles import Roles
 from tui.render.safe import first_line, visible_lines
 from tui.screens.context.draw import diff_lines
 
 if TYPE_CHECKING:
-    from engine.rules.agent_files import Elsewhere, Export
+    from engine.rules.agent_files import Export
     from engine.rules.learning import Occurrence
     from engine.rules.rulebook import Rule
     from engine.rules.watch import Watcher
@@ -229,28 +228,6 @@ def _mention(rule: Rule, mention: Mention, width: int, roles: Roles) -> list[Row
     words = [(lead, roles.gate), (said.text, roles.normal)]
     first, *rest = wrap(words, width, indent=_INDENT, first=_INDENT)
     return [*rows, Row().gap(2).add(f"{sign} ", roles.accent).extend(first), *rest]
-
-
-def known_page(found: Elsewhere, texts: Mapping[str, str]) -> Builder:
-    """Rules that agents' own files contain, and the files read; ``texts`` are the rules' texts by id."""
-
-    def build(width: int, roles: Roles) -> list[Row]:
-        files, rules = plural(len(found.read), "file"), plural(len(found.found), "rule")
-        rows = [Row((f"{files} read, {rules} found", roles.strong))]
-        for place in found.found:
-            text, line = first_line(texts.get(place.id, place.id)), first_line(place.text)
-            rows += [Row(), *wrap([(text, roles.normal)], width)]
-            rows.append(Row().gap(2).add(_short(place.path, f":{place.line}", width), roles.faint))
-            rows += [Row().gap(2).extend(row) for row in wrap([(line, roles.muted)], width - 2)]
-        files_head = "files read" if found.read else "no such files in the folders of your sessions"
-        rows += [Row(), Row((files_head, roles.muted))]
-        return [*rows, *(Row().gap(2).add(_short(path, "", width), roles.faint) for path in found.read)]
-
-    return build
-
-
-def _short(path: str, behind: str, width: int) -> str:
-    return clip_start(f"{first_line(home(Path(path)))}{behind}", width - 2)
 
 
 def export_page(export: Export) -> Builder:

@@ -38,7 +38,6 @@ from tui.screens.rules.draw import (
     draw_none,
     export_page,
     headline,
-    known_page,
     named,
     standing,
     watcher_page,
@@ -46,7 +45,7 @@ from tui.screens.rules.draw import (
 
 if TYPE_CHECKING:
     from engine.engine import Engine
-    from engine.rules.agent_files import Elsewhere, Export
+    from engine.rules.agent_files import Export
     from engine.rules.rules import Change, Learning, Rules
     from engine.rules.watch import Watcher
     from engine.store.repository import Commit
@@ -157,7 +156,6 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         self._learning = self.plain_lane(
             lambda: self._learn(bench.engine), self._learned, lambda problem: self._learned(None, problem)
         )
-        self._knowns = self.plain_lane(rules.known_elsewhere, self._show_known)
         self._exports: Lane[Path, Export] = self.lane(lambda path: rules.export((), path), self._show_export)
         self._watches: Lane[tuple[str, str], Watcher] = self.lane(
             lambda request: rules.watch(*request), self._show_watcher
@@ -171,6 +169,11 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
         self.why = WhyPanel(id="why")
         yield Container(self.rules, self.why, id="standing")
 
+    def on_screen_resume(self) -> None:
+        """Reads the rules again, as a command on the page above may have changed them."""
+        if self.listening:
+            self.look()
+
     def look(self) -> None:
         self._reads.ask(None)
 
@@ -182,7 +185,6 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
             merging or self.reading or ("" if self.kept == "all" else f"only those {KEPT[self.kept]}")
         )
         panel.show_items(self._items(), self._note, (table, self.kept, self.query_text))
-        panel.filter(self.query_text)
         self.show_selected()
 
     def _items(self) -> list[RuleItem]:
@@ -256,12 +258,7 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
     @command("enter o", "Enlarge the evidence", "why", 18, needs=[A_RULE])
     def enlarge_why(self) -> None:
         """Show the selected rule over the whole area; press again to show both panels."""
-        if self.zoomed == "why":
-            self.enlarge(None)
-            self.focus_panel("rules")
-        else:
-            self.enlarge("why")
-            self.focus_panel("why")
+        self.enlarge_in_turn("why")
 
     def step_back(self) -> bool:
         """Cancels a merge."""
@@ -542,14 +539,9 @@ class RulesScreen(ListDetail, panels=("rules", "why"), lines=("words",)):
     @command("K", "Find rules that agents' files already contain", needs=[WRITABLE])
     def known_elsewhere(self) -> None:
         """Find and mark rules that CLAUDE.md, AGENTS.md and similar files in your sessions' folders already
-        contain, and show each with its line there.
+        contain, and show each with its line there: rules known.
         """
-        self._knowns.ask(None)
-
-    def _show_known(self, found: Elsewhere) -> None:
-        texts = {rule.id: rule.text for rule in self.table.rules}
-        self.page("rules in agents' files", known_page(found, texts), full=True)
-        self.look()
+        self.bench.show_output("rules known")
 
     @command("X", "Export accepted rules to CLAUDE.md or AGENTS.md", needs=[WRITABLE])
     def export(self) -> None:

@@ -215,14 +215,6 @@ class TopicsScreen(ListDetail, panels=("topics", "past"), lines=("words",)):
         used = self.panel_before if self.in_line else self.panel_in_use
         return self.past if used == "past" else self.topics
 
-    @property
-    def query_text(self) -> str:  # type: ignore[override]
-        return self.listed.query_text
-
-    def narrow(self, query: str) -> None:
-        self.listed.filter(query)
-        self.show()
-
     @command("enter", "Judge its past messages", "its past", 2, panels=["topics"])
     def judge(self) -> None:
         """Go to the past messages of the selected topic, to label them with y and n."""
