@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.recall.labels import LabelLog
 from engine.recall.passages import passage_of, place_of
-from engine.recall.telling import tells
+from engine.recall.telling import WIDE, tells
 from engine.search.past_work import content_words
 from engine.search.talk import is_order
 from engine.startup.lazy import expression
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 MOST_PASSAGES = 3
 MOST_CHARACTERS = 1_200
 """Of all passages for one message, about 300 tokens."""
-ANSWERS, REPEATS = 0.6, 0.8
-"""Share of the message's words from which a passage is told whatever else speaks against it: if the message
-asks something, and if it does not. A passage with most words of an order was said when it was given before.
+ANSWERS = 0.6
+"""Share of the message's words from which a passage is told whatever else speaks against it."""
+_REPEATS, _WORTH = 0.8, 0.4
+"""That share, or the probability, needed besides by a message that asks nothing, where pairs of letters are
+counted as words: most of those of an order stand in any passage about the same.
 """
-_WORTH = 0.4
-"""Probability from which most words of a message that asks nothing are enough, too."""
 _TRIED = 12
 _FEWEST_WORDS = 2
 """Words that say what a message is about: one with fewer is answered by its own session."""
@@ -136,7 +136,9 @@ def chosen(
         return found
     worth = model.worth(candidates.values)
     shared = candidates.values[:, NAMES.index("asked")]
-    answers = (shared >= ANSWERS) & (bool(_ASKS.search(message)) | (shared >= REPEATS) | (worth >= _WORTH))
+    answers = shared >= ANSWERS
+    if WIDE.search(message) and not _ASKS.search(message):
+        answers &= (shared >= _REPEATS) | (worth >= _WORTH)
     if candidates.sessions < MANY_SESSIONS:
         worth[:] = 0.0
     worth[answers & (worth < model.floor)] = model.floor

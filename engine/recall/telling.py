@@ -34,7 +34,7 @@ _PROMPT = expression(
 """A shell waits for a command: what follows it was printed."""
 _LAYOUT = expression(r"\s*(?:#{1,6} |[-=*_]{3,}\s*$|[|: -]+$)")
 """A heading, a rule, or the line below a table's head."""
-_WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+WIDE = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def tells(result: SearchResult, message: str) -> bool:
@@ -48,7 +48,7 @@ def tells(result: SearchResult, message: str) -> bool:
     if 2 * sum(map(len, lines)) < len(result.text) or only_asks(result.text, message):
         return False
     sentences = "".join(line for line in lines if not _LAYOUT.match(line))
-    return len(sentences) + len(_WIDE.findall(sentences)) >= _LEAST
+    return len(sentences) + len(WIDE.findall(sentences)) >= _LEAST
 
 
 def only_asks(text: str, message: str) -> bool:
