@@ -16,7 +16,6 @@ from engine.store.revisions import ENVIRONMENT
 DIFF_BYTES = 256 * 1024
 """Default size limit for the diff of a file."""
 
-_WHOLE = 1_000_000
 _FILE = re.compile(rb"^diff --git ", re.MULTILINE)
 _HUNK = re.compile(rb"^@@ ", re.MULTILINE)
 _BINARY = re.compile(rb"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
@@ -35,14 +34,12 @@ def compare(
     paths: Sequence[str] = (),
     *,
     limit: int = DIFF_BYTES,
-    whole: bool = False,
 ) -> tuple[tuple[ChangedFile, ...], tuple[FileDiff, ...]]:
     """The files that differ between two trees or commits and their diffs, in the same order.
 
     Args:
         paths: Files and folders; all by default.
         limit: Maximum bytes of a file's diff; it is cut at a line end.
-        whole: Show the whole file as context, instead of a few lines around each change.
 
     Raises:
         RepositoryError: Git failed.
@@ -51,7 +48,7 @@ def compare(
     files, _ = raw_files(listed.output.split(b"\0"))
     if not files:
         return (), ()
-    shown = ("-r", "-M", "-l400", "--no-color", f"--unified={_WHOLE if whole else 3}")
+    shown = ("-r", "-M", "-l400", "--no-color", "--unified=3")
     patch = git.run("diff-tree", *shown, old, new, paths=paths, environment=ENVIRONMENT).output
     pieces = _pieces(patch)
     return files, tuple(_diff(file, pieces, limit) for file in files)

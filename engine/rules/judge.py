@@ -38,14 +38,11 @@ PLAIN = 0.5
 TWICE = 0.3
 """The same for one that says so in two ways: "remember to … all your functions"."""
 AT_WORK = 0.6
-"""The same in an agent's session, where most sentences with such words are about what is being made: of one
-that says it to the agent."""
+"""The same in an agent's session, where most such sentences are about what is made, if told the agent."""
 SURE = 0.9
 """The same for one that says it less plainly, or as a question."""
-
 ELSEWHERE = 0.75
 """The same in an agent's session of one that says so in another language than English."""
-
 _LIKELY = 0.8
 """The same for one that waits, if it does not say "always" or the like."""
 _DOUBTFUL = 0.3
@@ -606,8 +603,7 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
         or (_OWN_PLAN.match(sentence) and not _AGAIN.search(sentence))
     ):
         return "is a thought", 0, math.inf
-    is_unnamed = HANDED.search(sentence) and not (_NAME.search(sentence) or _LITERAL.search(sentence))
-    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence) or is_unnamed:
+    if _POINTS_BACK.match(sentence) or _is_as_shown(sentence):
         return _ABOUT_NOTHING, 0, math.inf
     if _RECORDS.match(sentence):
         return "asks to write a rule down", 0, math.inf
@@ -650,7 +646,9 @@ def _said(sentence: str) -> tuple[str, int, float] | tuple[str, int, float, floa
 
 
 def _is_as_shown(sentence: str) -> bool:
-    """Whether a sentence says how with a word for something that stands neither before nor behind it."""
+    """Whether a sentence says how, or with what, and that stands neither before nor behind it."""
+    if HANDED.search(sentence) and not (_NAME.search(sentence) or _LITERAL.search(sentence)):
+        return True
     shown = THIS_WAY.search(sentence)
     if shown is None or _SHOWS.search(sentence, shown.end()):
         return False

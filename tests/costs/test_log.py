@@ -159,7 +159,10 @@ def test_invalid_user_prices_are_reported_once(till: Till) -> None:
     path = own_prices("models:\n  gpt-6-sol: {input: dear}\n")
     for _ in range(2):
         till.log.record("chat", "openai", "gpt-6-sol", Usage(input_tokens=MILLION // 5))
-    assert till.problems == [f"{path}:2: gpt-6-sol: input is 'dear'; write a number such as 0.25, 0 or more"]
+    assert till.problems == [
+        f"{path}:2: gpt-6-sol: input is 'dear'; write it as MODEL: {{input: 1.00, output: 5.00}}, "
+        "in US dollars per million tokens"
+    ]
     assert [record.cost_usd for record in till.log.records()] == [0.4, 0.4]
 
 

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from engine.store.repository import Repository
 
 
-_WHOLE_BYTES = 4 * 1024 * 1024
-"""Size limit for the diff of a file with all lines."""
-
-
 @dataclass(frozen=True, slots=True)
 class Count:
     """The number of entries of a kind of knowledge on both sides."""
@@ -60,18 +56,14 @@ def side_of(repository: Repository, name: str, now: datetime, zone: str) -> Comm
     return commit
 
 
-def compare(repository: Repository, left: Commit, right: Commit, *, whole: bool = False) -> Comparison:
+def compare(repository: Repository, left: Commit, right: Commit) -> Comparison:
     """Compares two commits: their diffs and their numbers of entries.
-
-    Args:
-        whole: As ``diffs.compare``.
 
     Raises:
         RepositoryError: Git failed, or one of them is damaged.
     """
     git = repository.git
-    limit = _WHOLE_BYTES if whole else diffs.DIFF_BYTES
-    files, found = diffs.compare(git, left.revision, right.revision, OWN, limit=limit, whole=whole)
+    files, found = diffs.compare(git, left.revision, right.revision, OWN)
     counts = [_counts(repository, each.revision) for each in (left, right)]
     kinds = sorted(counts[0].keys() | counts[1].keys())
     return Comparison(

@@ -135,13 +135,13 @@ class Reconstruction:
 
     # Comparing and merging.
 
-    def compare(self, left: str, right: str, *, whole: bool = False) -> Comparison:
+    def compare(self, left: str, right: str) -> Comparison:
         """Compares two branches, with or without ``extract/``, or revisions; see ``comparison.compare``."""
         from engine.lifecycle.reconstruction import comparison  # noqa: PLC0415 — loaded on demand
 
         repository, zone = self.repository(), self.extraction().config().days.time_zone
         sides = [comparison.side_of(repository, each, self.clock(), zone) for each in (left, right)]
-        return comparison.compare(repository, *sides, whole=whole)
+        return comparison.compare(repository, *sides)
 
     @property
     def merging(self) -> Merging:
