@@ -173,7 +173,7 @@ class Parts:
     @property
     def sums(self) -> Floats:
         """``total``, and the same without triggers: float32 ``[2, T + 1]``."""
-        return numpy.stack((self.total, self.total - self.trigger))
+        return numpy.stack((self.total, self.base + self.words + self.letters + self.vectors))
 
 
 def parts_of_message(terms: Terms, vector: Floats, triggers: Mapping[str, float], fitted: Fitted) -> Parts:
