@@ -80,7 +80,7 @@ class CalibratedBatch(Batch):
         hits = dict(messages)
         labels = sorted(labels_in(known.texts), key=hash_of)
         names = known.fitted.names
-        totals = numpy.zeros((len(labels), 2, len(names) + 1), dtype=numpy.float32)
+        totals = numpy.zeros((len(labels), len(names) + 1), dtype=numpy.float32)
         for fold in range(min(FOLDS, len(labels))):
             ours = labels[fold::FOLDS]
             fitted = self._fit(known.topics, without(known.texts, ours))
@@ -88,14 +88,14 @@ class CalibratedBatch(Batch):
         self._names, self._held_out, self._texts = names, dict(zip(labels, totals, strict=True)), known.texts
 
     def _totals(self, fitted: Fitted, messages: Sequence[tuple[str, Hits]]) -> Floats:
-        """The log-odds of each class of the fit, as ``Parts.sums``: ``[messages, 2, classes]``."""
-        totals = numpy.zeros((len(messages), 2, len(fitted.base)), dtype=numpy.float32)
+        """The log-odds of each class of the fit, up to a constant, ``[messages, classes]``."""
+        totals = numpy.zeros((len(messages), len(fitted.base)), dtype=numpy.float32)
         if fitted.names:
             unread = list(dict.fromkeys(text for text, _ in messages if text not in self._read))
             for text, vector in zip(unread, self._vectors.embed(unread), strict=True):
                 self._read[text] = terms_of(words_of(text)), vector
             for row, (text, hits) in enumerate(messages):
-                totals[row] = parts_of_message(*self._read[text], fired_by(text, hits), fitted).sums
+                totals[row] = parts_of_message(*self._read[text], fired_by(text, hits), fitted).total
         return totals
 
 

@@ -170,11 +170,6 @@ class Parts:
         total: Floats = self.base + self.words + self.letters + self.vectors + self.trigger
         return total
 
-    @property
-    def sums(self) -> Floats:
-        """``total``, and the same without triggers: float32 ``[2, T + 1]``."""
-        return numpy.stack((self.total, self.base + self.words + self.letters + self.vectors))
-
 
 def parts_of_message(terms: Terms, vector: Floats, triggers: Mapping[str, float], fitted: Fitted) -> Parts:
     """The parts of the log-odds of a message.
@@ -243,19 +238,16 @@ def fired_by(text: str, hits: Hits) -> dict[str, float]:
     return {name: directness_of(text, hits[name]) for name in sorted(hits)}
 
 
-def logits_of(sums: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubles, dict[str, float]]:
+def logits_of(total: Floats, text: str, hits: Hits, known: Known) -> tuple[Doubles, dict[str, float]]:
     """The log-odds of each topic for a message, in order, and what its hits add to some of them.
 
-    A hit says that something is asked for, which the fit takes for evidence against "nothing". It may speak
-    for its own topic alone: another has no more with it than without it.
-
     Args:
-        sums: As ``Parts.sums``.
+        total: Those of the classes of the fit, up to a constant.
     """
-    whole, without = sums.astype(numpy.float64)
-    places = [known.places.get(name, -1) for name in known.topics]
-    values, added = _of_topics(whole, places), {}
-    before = values.copy()
+    classes = total.astype(numpy.float64)
+    nothing, places = classes[-1], [known.places.get(name, -1) for name in known.topics]
+    values = numpy.append([classes[at] if at >= 0 else nothing + _UNKNOWN for at in places], nothing)
+    before, added = values.copy(), {}
     words = content_words(text) if hits else frozenset()
     for index, name in enumerate(known.topics if hits else ()):
         if name in hits:
@@ -264,26 +256,11 @@ def logits_of(sums: Floats, text: str, hits: Hits, known: Known) -> tuple[Double
             topic = known.topics[name]
             values[index] = with_hits(before[index], rest, topic, hits[name], words, taught)
             added[name] = float(values[index] - before[index])
-    found = _log_odds(values)
-    if hits:
-        others = numpy.array([name not in hits for name in known.topics], dtype=bool)
-        found[others] = numpy.minimum(found, _log_odds(_of_topics(without, places)))[others]
-    return found, added
-
-
-def _of_topics(classes: Doubles, places: Sequence[int]) -> Doubles:
-    """The value of each topic, by its place in the fit or -1, and of nothing."""
-    nothing = classes[-1]
-    return numpy.append([classes[at] if at >= 0 else nothing + _UNKNOWN for at in places], nothing)
-
-
-def _log_odds(values: Doubles) -> Doubles:
-    """The log-odds of each topic against all else, of values up to a constant."""
     shares = numpy.exp(values - values.max())
     others = numpy.maximum(shares.sum() - shares, 1e-12)
     with numpy.errstate(divide="ignore"):
         found: Doubles = numpy.clip(numpy.log(shares / others), -_CERTAIN, _CERTAIN)[:-1]
-    return found
+    return found, added
 
 
 def telling_words(text: str, fitted: Fitted, topics: Sequence[int]) -> list[tuple[Span, ...]]:

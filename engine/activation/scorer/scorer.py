@@ -144,8 +144,7 @@ class CalibratedScorer:
             parts = dict.fromkeys(SIGNALS, 0.0)
             if name in places:
                 parts = {signal: float(getattr(found.parts, signal)[places[name]]) for signal in SIGNALS}
-            own = parts[TRIGGER_SIGNAL] + found.added.get(name, 0.0)
-            parts[TRIGGER_SIGNAL] = own if name in hits else 0.0
+            parts[TRIGGER_SIGNAL] += found.added.get(name, 0.0)
             parts[OTHERS] = found.logits[name] - sum(parts.values())
             explained[name] = Explanation(_shown(parts), telling.get(name, ()))
         return explained
@@ -214,7 +213,7 @@ class CalibratedScorer:
             return last
         vector = self._vectors.embed([text])[0] if known.places else numpy.zeros(0, dtype=numpy.float32)
         parts = parts_of_message(terms_of(words_of(text)), vector, fired_by(text, hits), known.fitted)
-        logits, added = logits_of(parts.sums, text, hits, known)
+        logits, added = logits_of(parts.total, text, hits, known)
         found = dict(zip(known.topics, logits.tolist(), strict=True))
         self._last = last = _Last(text, dict(hits), known, parts, added, found)
         return last

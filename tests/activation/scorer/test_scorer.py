@@ -103,16 +103,6 @@ def test_a_hit_lifts_its_topic_and_takes_from_the_others() -> None:
     assert set(lifted) == set(plain)
 
 
-def test_a_hit_speaks_for_its_own_topic_alone() -> None:
-    # In examples, that any trigger fires tells a request from a message that asks for nothing.
-    scorer = make_scorer(matching=lambda _: lambda text: {"refund": 1.0} if text in REFUND else {})
-    for text in ("money", "money for the holiday", "the money of july is off", "give it to her then"):
-        without, with_hit = probabilities(scorer, text), probabilities(scorer, text, {"refund": MONEY})
-        assert all(with_hit[name] <= without[name] for name in ("deploy", "holiday")), text
-        (told,) = scorer.explain(text, {"refund": MONEY}, ["deploy"]).values()
-        assert "trigger" not in {part.signal for part in told.contributions}
-
-
 def test_what_is_known_of_a_trigger_comes_from_the_texts_it_fires_on() -> None:
     """One that fires on what other topics are asked for counts for less."""
 
